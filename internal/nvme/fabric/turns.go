@@ -16,6 +16,9 @@ const TurnTime = 100 * time.Microsecond
 // that wait go in the order in which they came. The listeners of a process share
 // them.
 type Turns struct {
+	// Spinning are the connections that look for what comes next without sleeping.
+	Spinning Spinning
+
 	most    int
 	yield   func()
 	several atomic.Bool // sources there are

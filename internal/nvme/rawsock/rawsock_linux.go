@@ -154,6 +154,26 @@ func Yield() {
 	_, _, _ = syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0)
 }
 
+// hushBytes are those of which a hushed socket says nothing: a few answers of 4 KiB,
+// and no more than the usual receive buffer holds, so that the kernel enlarges none.
+const hushBytes = 32 << 10
+
+// Hush has the kernel tell nobody that a socket has something to read while that is
+// less than a few answers, or again has it tell of everything. Who looks at a socket
+// again and again needs no telling: it would wake a thread of the runtime for every
+// message, which finds nothing to do and is in the way of those that have. The end of
+// a connection is told in any case.
+//
+// Who waits for a socket lets it tell of everything first, and then looks once more:
+// what came before may have been told to nobody.
+func Hush(fd uintptr, hushed bool) error {
+	least := 1
+	if hushed {
+		least = hushBytes
+	}
+	return os.NewSyscallError("setsockopt(SO_RCVLOWAT)", unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT, least))
+}
+
 // A Watch tells of many sockets which of them have something to read, or take
 // something to write.
 type Watch struct {

@@ -43,6 +43,9 @@ func ReadPath(uintptr) (Path, error) { return Path{}, ErrUnsupported }
 // SendBuffer sets how much a socket takes.
 func SendBuffer(uintptr, int) error { return ErrUnsupported }
 
+// Hush says that the system cannot keep quiet.
+func Hush(uintptr, bool) error { return ErrUnsupported }
+
 // FD is the socket's descriptor.
 func (s *Socket) FD() uintptr { return 0 }
 

@@ -22,19 +22,19 @@ func TestHostsLeaveInSilence(t *testing.T) {
 	key := tls13.Key{Identity: "NVMe0R01 " + hostNQN + " " + subNQN, Secret: make([]byte, 32), Suite: tls13.AES128SHA256}
 	known := func(identity string) (tls13.Key, bool) { return key, identity == key.Identity }
 	for name, c := range map[string]struct {
-		carrier tcp.Transport
+		carrier *tcp.Transport
 		polled  bool
 	}{
-		"event":             {tcp.Transport{}, false},
-		"polled":            {tcp.Transport{Poll: true}, true},
-		"TLS":               {tcp.Transport{Offers: []tls13.Key{key}, Keys: known}, false},
-		"TLS beside polled": {tcp.Transport{Offers: []tls13.Key{key}, Keys: known}, true},
+		"event":             {&tcp.Transport{}, false},
+		"polled":            {&tcp.Transport{Poll: true}, true},
+		"TLS":               {&tcp.Transport{Offers: []tls13.Key{key}, Keys: known}, false},
+		"TLS beside polled": {&tcp.Transport{Offers: []tls13.Key{key}, Keys: known}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.polled {
 				c.carrier.Pollers = onePoller(t)
 			}
-			leave(t, &c.carrier, times)
+			leave(t, c.carrier, times)
 		})
 	}
 }

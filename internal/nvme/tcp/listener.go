@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"weft/internal/nvme/fabric"
@@ -21,8 +20,7 @@ type listener struct {
 	pool    fabric.Pool
 	keys    func(identity string) (tls13.Key, bool) // nil: connections are in clear
 
-	spinning atomic.Int32 // event driven connections that are not blocked yet
-	pollers  *Pollers     // nil: event driven
+	pollers *Pollers // nil: event driven
 
 	stopping chan struct{}
 	wg       sync.WaitGroup

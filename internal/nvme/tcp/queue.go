@@ -61,14 +61,14 @@ type hostSlot struct {
 // Release ends the lending of a part of the command's buffer.
 func (s *hostSlot) Release([]byte) { s.lent.Add(-1) }
 
-func newQueue(conn net.Conn, p fabric.DialParams, maxData int, agreed digests) *queue {
+func newQueue(conn net.Conn, p fabric.DialParams, maxData int, agreed digests, spinning *fabric.Spinning) *queue {
 	q := &queue{
 		addr: p.Addr, conn: conn, out: newOutbox(conn, p.Timeout, nil, nil), rx: newReceiver(), poller: newPoller(conn),
 		qid: p.QID, inCapsule: p.InCapsule, maxData: maxData, timeout: p.Timeout,
 		start: time.Now(), slots: make([]hostSlot, p.Depth), ready: make([]wire.Completion, 0, p.Depth),
 	}
 	q.rx.digests = agreed
-	q.spin = newSpinner(q.poller, runtime.GOMAXPROCS(0), nil)
+	q.spin = newSpinner(q.poller, runtime.GOMAXPROCS(0), spinning)
 	return q
 }
 

@@ -1,50 +1,83 @@
 package tcp
 
 import (
-	"sync/atomic"
 	"time"
+
+	"weft/internal/nvme/fabric"
+	"weft/internal/nvme/rawsock"
 )
 
 // A blocked reader is woken late: by microseconds on some machines, by tens of
 // them on virtual ones. So a reader of an event driven connection first looks
-// for a moment whether something comes, as long as that has paid off lately.
+// for a moment whether something comes, as long as that has paid off lately: for
+// longer than its peer takes to be woken, else two that have slept once sleep each
+// time.
+//
+// Between looks it gives way to other threads: the one that it waits for may be among
+// them, on the same processor. And while its looks find something, the kernel tells the
+// runtime of nothing (see rawsock.Hush).
 const (
-	spinTime  = 25 * time.Microsecond // for which it looks
+	spinTime  = 50 * time.Microsecond // for which it looks
 	spinWorth = 8                     // failures in a row after which it stops
 	spinRetry = 64                    // blocking reads after which it tries again
+	restAfter = time.Millisecond      // for which it reads and never blocks
 )
 
 // A spinner reads from one connection. It is for one goroutine.
 type spinner struct {
 	poller  *poller
-	others  *atomic.Int32 // how many spin; nil: nobody else
-	most    int32         // may
-	credit  int           // failures that it can afford
-	blocked int           // reads since it stopped
+	others  *fabric.Spinning
+	most    int32     // may spin: one processor is left to those that wait to be woken
+	credit  int       // failures that it can afford
+	blocked int       // reads since it stopped
+	awake   time.Time // since then it may not have blocked
+	hushed  bool      // nobody is told of what comes
+	hush    func(fd uintptr)
 }
 
-func newSpinner(p *poller, processors int, others *atomic.Int32) *spinner {
-	return &spinner{poller: p, others: others, most: int32(processors - 1), credit: spinWorth}
+func newSpinner(p *poller, processors int, others *fabric.Spinning) *spinner {
+	s := &spinner{poller: p, others: others, most: int32(processors - 1), credit: spinWorth}
+	if p.raw == nil {
+		s.most = 0
+	}
+	s.hush = func(fd uintptr) { _ = rawsock.Hush(fd, s.hushed) } // where it cannot, threads are woken in vain
+	return s
 }
 
-// read returns 0 and no error when it is time to block.
+// read returns 0 and no error when it is time to block. Who blocks looks once more
+// before that.
 func (s *spinner) read(b []byte) (int, error) {
-	if s.most < 1 || s.poller.raw == nil {
+	if s.most < 1 {
 		return 0, nil
 	}
+	n, err := s.spin(b)
+	if hush := n > 0 && err == nil; hush != s.hushed {
+		s.hushed = hush
+		_ = s.poller.raw.Control(s.hush)
+	}
+	return n, err
+}
+
+func (s *spinner) spin(b []byte) (int, error) {
 	if s.credit == 0 {
 		if s.blocked++; s.blocked < spinRetry {
 			return 0, nil
 		}
 		s.blocked, s.credit = 0, 1
 	}
-	if s.others != nil {
-		defer s.others.Add(-1)
-		if s.others.Add(1) > s.most {
-			return 0, nil
-		}
+	start := time.Now()
+	if s.awake.IsZero() {
+		s.awake = start
+	} else if start.Sub(s.awake) > restAfter {
+		s.others.Rest()
+		start = time.Now()
+		s.awake = start
 	}
-	for start := time.Now(); ; {
+	defer s.others.End()
+	if !s.others.Begin(s.most) {
+		return 0, nil
+	}
+	for {
 		n, err := s.poller.look(b)
 		if n > 0 || err != nil {
 			s.credit = spinWorth
@@ -52,7 +85,9 @@ func (s *spinner) read(b []byte) (int, error) {
 		}
 		if time.Since(start) > spinTime {
 			s.credit--
+			s.awake = time.Time{}
 			return 0, nil
 		}
+		rawsock.Yield()
 	}
 }

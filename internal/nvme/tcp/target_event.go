@@ -91,7 +91,7 @@ func withoutKey(err error) error {
 // read takes PDUs until the connection ends; it never returns nil.
 func (c *targetConn) read(stream net.Conn) error {
 	poller := newPoller(stream)
-	spin := newSpinner(poller, c.l.params.Processors, &c.l.spinning)
+	spin := newSpinner(poller, c.l.params.Processors, &c.l.params.Turns.Spinning)
 	for {
 		into := c.rx.window()
 		n, err := spin.read(into)

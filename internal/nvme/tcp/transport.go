@@ -74,6 +74,8 @@ type Transport struct {
 	// Keys makes a listener take TLS connections only, of hosts that have shown to
 	// have a key that it returns. It may be called concurrently.
 	Keys func(identity string) (tls13.Key, bool)
+
+	spinning fabric.Spinning // queues that were dialled and wait for events
 }
 
 var _ fabric.Transport = (*Transport)(nil)
@@ -117,7 +119,7 @@ func (t *Transport) Dial(ctx context.Context, p fabric.DialParams) (fabric.Queue
 		return nil, fmt.Errorf("%s: %w", p.Addr, err)
 	}
 	if !t.Poll || p.QID == 0 || t.Offers != nil {
-		return newQueue(conn, p, most, agreed), nil
+		return newQueue(conn, p, most, agreed, &t.spinning), nil
 	}
 	sock, err := rawsock.Detach(conn)
 	if err != nil {
