@@ -14,10 +14,11 @@ import (
 // time.
 //
 // Between looks it gives way to other threads: the one that it waits for may be among
-// them, on the same processor. And while its looks find something, the kernel tells the
+// them, on the same processor; not where others keep the processor then. And while its looks find something, the kernel tells the
 // runtime of nothing (see rawsock.Hush).
 const (
 	spinTime  = 50 * time.Microsecond // for which it looks
+	spinAlone = 25 * time.Microsecond // the same where it does not yield
 	spinWorth = 8                     // failures in a row after which it stops
 	spinRetry = 64                    // blocking reads after which it tries again
 	restAfter = time.Millisecond      // for which it reads and never blocks
@@ -77,17 +78,27 @@ func (s *spinner) spin(b []byte) (int, error) {
 	if !s.others.Begin(s.most) {
 		return 0, nil
 	}
-	for {
+	yields, most := s.others.MayYield(start), spinTime
+	if !yields {
+		most = spinAlone
+	}
+	for now := start; ; {
 		n, err := s.poller.look(b)
 		if n > 0 || err != nil {
 			s.credit = spinWorth
 			return n, err
 		}
-		if time.Since(start) > spinTime {
+		if now.Sub(start) > most {
 			s.credit--
 			s.awake = time.Time{}
 			return 0, nil
 		}
-		rawsock.Yield()
+		if before := now; yields {
+			rawsock.Yield()
+			now = time.Now()
+			yields = s.others.Yielded(now, now.Sub(before))
+		} else {
+			now = time.Now()
+		}
 	}
 }
