@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"weft/internal/agent"
 	"weft/internal/require"
 )
 
@@ -130,6 +132,28 @@ func (p *targetProcess) start() error {
 	return fmt.Errorf("weft-target does not serve: %s", p.said.String())
 }
 
+// serves waits until it has taken or given data since it was started, or until the load
+// on it is over.
+func (p *targetProcess) serves(t testing.TB, over func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !over(); time.Sleep(10 * time.Millisecond) {
+		out, err := exec.Command(p.bin, "--root", p.root, "status", "--json").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s agent.TargetStatus
+		if err := json.Unmarshal(out, &s); err != nil {
+			t.Fatal(err)
+		}
+		if sub := s.Subsystems[0]; sub.BytesRead+sub.BytesWritten > 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("nothing is read or written: %s", p.said.String())
+		}
+	}
+}
+
 // kill ends it without a chance to finish anything.
 func (p *targetProcess) kill() {
 	_ = p.cmd.Process.Kill()
@@ -165,7 +189,7 @@ func TestVerifyOverRestarts(t *testing.T) {
 			var wg sync.WaitGroup
 			wg.Go(func() { status <- run(args, &out, &errs) })
 			for i := range restarts {
-				time.Sleep(500 * time.Millisecond) // the load goes on meanwhile
+				p.serves(t, func() bool { return len(status) > 0 })
 				p.kill()
 				if err := p.start(); err != nil {
 					t.Fatalf("restart %d: %v", i, err)
