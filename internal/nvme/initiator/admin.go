@@ -97,7 +97,7 @@ func open(ctx context.Context, tr fabric.Transport, o Options) (a *admin, capabi
 		Addr: o.Addr, Depth: adminDepth, Timeout: o.adminTimeout(), HeaderDigest: o.HeaderDigest, DataDigest: o.DataDigest,
 	})
 	if err != nil {
-		return nil, capability, err
+		return nil, capability, because(ctx, err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = q.Close() })
 	defer func() {

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"weft/internal/nvme/fabric"
 	"weft/internal/nvme/initiator"
+	"weft/internal/nvme/tcp"
 	"weft/internal/nvme/wire"
 )
 
@@ -173,6 +176,16 @@ func TestConnectIsBounded(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
+	silent := errors.New("it did not answer in time") // told also where not even a connection is made in time
+	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, silent)
+	defer cancel()
+	mute := &tcp.Transport{DialAddr: func(ctx context.Context, _ string) (net.Conn, error) {
+		<-ctx.Done()
+		return nil, os.ErrDeadlineExceeded
+	}}
+	if _, err := initiator.Connect(ctx, mute, options("127.0.0.1:1")); !errors.Is(err, silent) {
+		t.Errorf("%v", err)
+	}
 	for what, change := range map[string]func(*initiator.Options){
 		"subsystem":  func(o *initiator.Options) { o.SubNQN = "pool" },
 		"host":       func(o *initiator.Options) { o.HostNQN = "" },
