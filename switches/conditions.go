@@ -73,7 +73,7 @@ func (s *Session) Conditions(ctx context.Context, shown map[string]string) (*Con
 	for _, c := range s.os.Conditions {
 		for _, line := range []string{c.Line, c.Against} {
 			if _, known := texts[line]; !known && line != "" {
-				all, err := s.Show(ctx, []string{line})
+				all, err := s.show(ctx, []string{line})
 				texts[line], refusals[line] = all[line], err
 			}
 		}
@@ -109,7 +109,7 @@ func (s *Session) Conditions(ctx context.Context, shown map[string]string) (*Con
 		}
 		out.Troubles = append(out.Troubles, list...)
 	}
-	return out, nil
+	return out, s.confirm(ctx)
 }
 
 // Ages judges how long a switch that routes remembers MAC addresses and ARP, in seconds; 0

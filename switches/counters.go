@@ -35,7 +35,7 @@ func (s *Session) Counters(ctx context.Context, ports []string) (*tally.Ports, e
 		}
 		for _, l := range s.os.Counters {
 			line := fmt.Sprintf(l.Format, port)
-			text, err := s.Show(ctx, []string{line})
+			text, err := s.show(ctx, []string{line})
 			var counts []tally.Count
 			switch refused := (*RefusedError)(nil); {
 			case errors.As(err, &refused):
@@ -55,7 +55,7 @@ func (s *Session) Counters(ctx context.Context, ports []string) (*tally.Ports, e
 			}
 		}
 	}
-	return out, nil
+	return out, s.confirm(ctx)
 }
 
 func gapText(line, name string, err error) string {

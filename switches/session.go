@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/scrapli/scrapligo/driver/network"
-	"github.com/scrapli/scrapligo/driver/opoptions"
 	"github.com/scrapli/scrapligo/util"
 
 	"weft/internal/hint"
@@ -37,6 +36,8 @@ type Session struct {
 	wire     *wire
 	net      *network.Driver
 	prompt   string // as printed last
+	asked    string // the command that was answered last, where nothing shows yet that this was all; "": none
+	stray    string // what came before the echo of the line that was typed last
 	exec     *regexp.Regexp
 	prompts  *regexp.Regexp
 	refusals []*regexp.Regexp
@@ -60,32 +61,6 @@ func (s *Session) Close() error {
 		err = errors.Join(err, s.net.Channel.Close())
 	}
 	return err
-}
-
-// Show runs commands that read, one after the other, and returns what each
-// printed. A command that the switch refuses is a *RefusedError.
-func (s *Session) Show(ctx context.Context, commands []string) (map[string]string, error) {
-	if !s.wire.IsAlive() {
-		if err := s.login(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if err := s.leave(ctx); err != nil {
-		return nil, err
-	}
-	out := make(map[string]string, len(commands))
-	for _, cmd := range commands {
-		reply, err := s.hear(ctx, cmd)
-		if err != nil {
-			return nil, err
-		}
-		// A refusal is short; a long answer may well quote an error.
-		if strings.Count(reply, "\n") < 5 && s.refused(reply) {
-			return nil, &RefusedError{Line: cmd, Reply: reply}
-		}
-		out[cmd] = reply
-	}
-	return out, nil
 }
 
 // Read shows what the driver needs for want, and parses and fits it.
@@ -145,6 +120,13 @@ const longestQuestion = 512
 // say types one line and returns what came back, without echo, prompts and
 // log lines. A question is answered with no and is a refusal.
 func (s *Session) say(ctx context.Context, line string, wait time.Duration) (string, error) {
+	raw, err := s.answer(ctx, line, wait)
+	return s.clean(raw, line), err
+}
+
+// answer is say, and leaves what came back as it came.
+func (s *Session) answer(ctx context.Context, line string, wait time.Duration) (string, error) {
+	s.asked = ""
 	reply, err := s.exchange(ctx, line, wait)
 	if err == nil && question.MatchString(reply[max(0, len(reply)-longestQuestion):]) {
 		asked := s.clean(reply, line)
@@ -153,50 +135,7 @@ func (s *Session) say(ctx context.Context, line string, wait time.Duration) (str
 		}
 		return "", &RefusedError{Line: line, Reply: asked}
 	}
-	return s.clean(reply, line), err
-}
-
-// hear types a command that prints text of any kind, such as a banner with
-// lines that look like prompts: only the very prompt at which it is typed ends
-// the answer.
-func (s *Session) hear(ctx context.Context, cmd string) (string, error) {
-	if s.prompt == "" {
-		return s.say(ctx, cmd, s.timeout)
-	}
-	was := s.prompt
-	s.net.Channel.PromptPattern = regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(was) + ` ?$`)
-	defer func() { s.net.Channel.PromptPattern = s.prompts }()
-	reply, err := s.say(ctx, cmd, s.timeout)
-	if errors.Is(err, util.ErrTimeoutError) {
-		last := lastLine(s.wire.said())
-		if s.prompts.MatchString(last) && last != was {
-			err = fmt.Errorf("the prompt was %q and is %q, so the switch has been renamed meanwhile: %w", was, last, err)
-		}
-	}
 	return reply, err
-}
-
-func (s *Session) exchange(ctx context.Context, line string, wait time.Duration) (string, error) {
-	if err := ctx.Err(); err != nil {
-		return "", err
-	}
-	if !s.wire.IsAlive() {
-		return "", fmt.Errorf("%s: the session has ended: %w", s.name, cmp.Or(s.wire.end(), io.EOF))
-	}
-	stop := context.AfterFunc(ctx, func() { s.wire.Close() })
-	defer stop()
-	// The generic driver: the network driver would change modes on its own.
-	r, err := s.net.Driver.SendCommand(line,
-		opoptions.WithNoStripPrompt(),
-		opoptions.WithExactMatchInput(),
-		opoptions.WithTimeoutOps(wait),
-		opoptions.WithInterimPromptPattern([]*regexp.Regexp{question}),
-	)
-	if err != nil {
-		s.wire.Close() // what comes now would be taken for the next answer
-		return "", fmt.Errorf("%s: %s: %w", s.name, line, s.explain(ctx, err))
-	}
-	return r.Result, nil
 }
 
 // explain says in our words why scrapligo gave up.
@@ -228,19 +167,26 @@ func mayBeSyslog(line string) bool {
 
 // clean drops echo, prompts and log lines, and remembers the last prompt.
 func (s *Session) clean(reply, line string) string {
+	text, prompt := s.sift(reply, line)
+	s.prompt = cmp.Or(prompt, s.prompt)
+	return text
+}
+
+// sift drops echo, prompts and log lines, and returns the last prompt, too.
+func (s *Session) sift(reply, line string) (text, prompt string) {
 	var kept []string
 	for _, l := range strings.Split(reply, "\n") {
 		l = strings.TrimRight(l, " \t")
 		switch bare := strings.TrimSpace(strings.TrimSuffix(l, line)); {
 		case s.prompts.MatchString(l):
-			s.prompt = l
+			prompt = l
 		case strings.HasSuffix(l, line) && (bare == "" || s.prompts.MatchString(bare)):
 		case mayBeSyslog(l) && syslog.MatchString(l):
 		default:
 			kept = append(kept, l)
 		}
 	}
-	return strings.Trim(strings.Join(kept, "\n"), "\n")
+	return strings.Trim(strings.Join(kept, "\n"), "\n"), prompt
 }
 
 // refused reports whether a reply is known to be a refusal.
