@@ -1,6 +1,7 @@
 package switches
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,15 +40,16 @@ type Neighbours struct {
 	Total func(text string) int
 }
 
-// An UnclearError says that an answer about neighbours is not understood, or not whole: who
-// is heard at ports that it does not tell of is not known. It is no silence.
+// An UnclearError says that an answer about neighbours, or about MAC addresses, is refused, not
+// understood or not whole: who is at ports that it does not tell of is not known. It is no silence.
 type UnclearError struct {
 	Line string // what was sent
 	Why  string
+	What string // what is not known for that; "": whom it hears
 }
 
 func (e *UnclearError) Error() string {
-	return "its answer to " + e.Line + " is not understood (" + e.Why + "): whom it hears is not known"
+	return "its answer to " + e.Line + " is not understood (" + e.Why + "): " + cmp.Or(e.What, "whom it hears") + " is not known"
 }
 
 // Neighbours are those that the switch hears now. A switch that does not speak LLDP hears
@@ -62,14 +64,14 @@ func (s *Session) Neighbours(ctx context.Context) ([]Neighbour, error) {
 		if s.absent.MatchString(refused.Reply) || nobody.MatchString(refused.Reply) {
 			return nil, nil // the feature is off
 		}
-		return nil, &UnclearError{line, fmt.Sprintf("it refuses it: %q", lastLine(refused.Reply))}
+		return nil, &UnclearError{Line: line, Why: refused.briefly()}
 	}
 	if err != nil {
 		return nil, err
 	}
 	list, why := s.os.Neighbours.Heard(out[line]), s.os.Neighbours.unclear(out[line])
 	if why != "" {
-		return list, &UnclearError{line, why}
+		return list, &UnclearError{Line: line, Why: why}
 	}
 	return list, nil
 }
@@ -128,19 +130,48 @@ type Station struct {
 // A Table is how an OS shows the MAC addresses that it has learned.
 type Table struct {
 	Line  string
+	Head  string                      // regular expression: what stands above a table, also an empty one
 	Parse func(text string) []Station // on ports of its own; not those of bundles
 }
 
-// Stations are the MAC addresses that the switch has learned on its ports; none where it
-// does not have that display.
+// Stations are the MAC addresses that the switch has learned on its ports. Where it refuses
+// to show them, or what it shows is not understood as a whole, an *UnclearError says why, with
+// those that were understood; a system without such a display has learned none that is known.
 func (s *Session) Stations(ctx context.Context) ([]Station, error) {
 	t := s.os.Table
 	if t == nil {
 		return nil, nil
 	}
+	unclear := &UnclearError{Line: t.Line, What: "which MAC addresses it has learned"}
 	out, err := s.Show(ctx, []string{t.Line})
-	if errors.As(err, new(*RefusedError)) {
-		return nil, nil
+	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
+		unclear.Why = refused.briefly()
+		return nil, unclear
 	}
-	return t.Parse(out[t.Line]), err
+	if err != nil {
+		return nil, err
+	}
+	list := t.Parse(out[t.Line])
+	if unclear.Why, err = t.unclear(out[t.Line], len(list)); err == nil && unclear.Why != "" {
+		return list, unclear
+	}
+	return list, err
 }
+
+// unclear says why an answer in which so many are found is not understood as a whole; "": it is.
+func (t *Table) unclear(text string, found int) (string, error) {
+	if last := lastLine(text); cutShort.MatchString(last) {
+		return fmt.Sprintf("it ends in %q", last), nil
+	}
+	known, err := regexp.MatchString(t.Head, text)
+	switch {
+	case known || found > 0 || err != nil:
+		return "", err
+	case strings.TrimSpace(text) == "":
+		return "it is empty", nil
+	}
+	return fmt.Sprintf("it is of a layout that is not known, and ends in %q", lastLine(text)), nil
+}
+
+// briefly is what the switch said, in one line.
+func (e *RefusedError) briefly() string { return fmt.Sprintf("it refuses it: %q", lastLine(e.Reply)) }

@@ -1,7 +1,9 @@
 package switches_test
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"weft/switches"
@@ -41,6 +43,45 @@ G    100      0200.0000.0004    static    -        F      F    sup-eth1(R)
 	} {
 		if got := c.parse(c.text); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %+v, wanted %+v", c.name, got, c.want)
+		}
+	}
+}
+
+// A MAC table that is refused, cut or of another layout is not one with nobody in it: what the
+// switch says stands in the error. An empty table has its head.
+func TestUnclearStations(t *testing.T) {
+	t.Parallel()
+	const head, one = "   VLAN     MAC Address      Type      age     Secure NTFY   Ports/SWID.SSID.LID\n", "* 217      0200.0000.0001    dynamic   3590       F    F  Eth1/11\n"
+	const theirs = "MAC ADDR       VLAN ID  STATE          PORT INDEX               AGING TIME(s)\n"
+	for name, c := range map[string]struct {
+		os    *switches.OS
+		text  string
+		says  string // "": it is understood
+		count int
+	}{
+		"no rights":         {nxos.OS(), "% Permission denied for the role\n", "Permission denied for the role", 0},
+		"no rights, theirs": {comware.OS(), "Permission denied.\n", "Permission denied.", 0},
+		"unknown":           {nxos.OS(), "                    ^\n% Invalid command at '^' marker.\n", "Invalid command at", 0},
+		"unknown, theirs":   {comware.OS(), "                ^\n % Unrecognized command found at '^' position.\n", "Unrecognized command found", 0},
+		"nothing":           {comware.OS(), "", "it is empty", 0},
+		"another layout":    {nxos.OS(), "Table 1\n0200.0000.0001 is on Eth1/1\n", `ends in "0200.0000.0001 is on Eth1/1"`, 0},
+		"cut":               {nxos.OS(), head + one + strings.Repeat("+\n", 5) + "% Memory exhausted\n", "Memory exhausted", 1},
+		"empty":             {nxos.OS(), head, "", 0},
+		"empty, theirs":     {comware.OS(), theirs, "", 0},
+		"one":               {nxos.OS(), head + one, "", 1},
+	} {
+		prompt, login := "leaf-a# ", nxosLogin
+		if c.os.Name == "comware" {
+			prompt, login = "<leaf-b> ", comwareLogin
+		}
+		r := newReplay(t, join(login, prompt+c.os.Table.Line, c.text, prompt))
+		r.indented = true
+		list, err := open(t, c.os, r).Stations(t.Context())
+		var unclear *switches.UnclearError
+		known := c.says == "" && err == nil
+		said := errors.As(err, &unclear) && c.says != "" && strings.Contains(err.Error(), c.says) && strings.Contains(err.Error(), "which MAC addresses it has learned is not known")
+		if len(list) != c.count || !known && !said {
+			t.Errorf("%s: %v, %v", name, list, err)
 		}
 	}
 }

@@ -61,3 +61,9 @@ func learns(sw *Switch, port string, numbers ...int) *Switch {
 	}
 	return sw
 }
+
+// cutShort is a switch that gave up in the middle of its MAC table.
+func cutShort(sw *Switch) *Switch {
+	sw.Unlearned = &switches.UnclearError{Line: "show mac address-table", Why: "it ends in an error", What: "which MAC addresses it has learned"}
+	return sw
+}

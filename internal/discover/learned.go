@@ -18,8 +18,8 @@ func (s *Site) learned(e ends, heard [][]Cable) (list [][]Cable) {
 		}
 	}
 	for _, sw := range s.Switches {
-		if sw.Strange != nil {
-			continue // who is heard on a port is not known
+		if sw.Strange != nil || sw.Unlearned != nil {
+			continue // who else is at a port is not known
 		}
 		macs := map[string][]string{} // by port
 		var ports []string

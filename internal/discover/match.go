@@ -167,6 +167,9 @@ func (s *Site) Cables() []Cable {
 		case len(sw.Neighbours) == 0:
 			s.found(Warn, sw.Host, "turn LLDP on there, and an LLDP agent on the servers", "it hears nobody with LLDP: of its cables only those are known that servers hear or its MAC table tells")
 		}
+		if sw.Unlearned != nil {
+			s.found(Warn, sw.Host, "permit that line to the user (weft doctor --privileges lists all), or look at what it answers: a port without LLDP may have a cable that is not told", "%s", sw.Unlearned.Error())
+		}
 		heard := map[string][]Cable{}
 		var ports []string
 		for _, n := range sw.Neighbours {

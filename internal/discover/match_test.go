@@ -140,6 +140,11 @@ func TestCables(t *testing.T) {
 			cables:   []string{"leaf-a Ethernet1/1 st1 ens1f0 MAC table"},
 			findings: []string{"hears nobody with LLDP", "by the MAC table of the switch only"},
 		},
+		"by a MAC table that is cut: who else is on the port is not known": {
+			switches: []*Switch{cutShort(learns(nexus("leaf-a"), "Ethernet1/1", 1))},
+			servers:  []*Server{st1},
+			findings: []string{"hears nobody with LLDP", "which MAC addresses it has learned is not known"},
+		},
 		"several addresses behind one port": {
 			switches: []*Switch{learns(nexus("leaf-a"), "Ethernet1/1", 1, 9)},
 			servers:  []*Server{st1},

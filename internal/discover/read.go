@@ -150,11 +150,12 @@ func (r *Reach) readSwitch(ctx context.Context, name string) (*Switch, error) {
 		return nil, fmt.Errorf("read the neighbours: %w", err)
 	}
 	learned, err := s.Stations(ctx)
-	if err != nil {
+	var unlearned *switches.UnclearError
+	if err != nil && !errors.As(err, &unlearned) {
 		return nil, fmt.Errorf("read the MAC addresses that it has learned: %w", err)
 	}
 	slices.SortStableFunc(heard, func(a, b switches.Neighbour) int { return natural(a.Port, b.Port) })
-	sw := &Switch{Host: name, OS: os, Reading: have, Neighbours: heard, Strange: unclear, Stations: learned}
+	sw := &Switch{Host: name, OS: os, Reading: have, Neighbours: heard, Strange: unclear, Stations: learned, Unlearned: unlearned}
 	if os.Meaning != nil {
 		sw.Meant = os.Meaning(out)
 	}

@@ -36,7 +36,8 @@ type Switch struct {
 	Neighbours []switches.Neighbour
 	Strange    *switches.UnclearError // why whom it hears is not known as a whole; nil: it is
 	Stations   []switches.Station
-	Meant      switches.Meaning // what policies of others on it mean
+	Unlearned  *switches.UnclearError // why the MAC addresses that it has learned are not known as a whole; nil: they are
+	Meant      switches.Meaning       // what policies of others on it mean
 
 	followed bool // nobody named it: another switch hears it
 }

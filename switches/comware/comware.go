@@ -27,7 +27,7 @@ func OS() *switches.OS {
 			{Format: "display current-configuration interface %s", Names: []string{tally.WatchdogEvents}, Parse: deadlockCounts},
 		},
 		Neighbours: &switches.Neighbours{Line: showNeighbours, Parse: parseNeighbours},
-		Table:      &switches.Table{Line: showStations, Parse: parseStations},
+		Table:      &switches.Table{Line: showStations, Head: stationsHead, Parse: parseStations},
 		Conditions: conditions(),
 		Role: &switches.Role{Head: "role name %s", Rule: "rule %d permit command %s", Tail: []string{"  quit", "local-user weft class manage"}, Login: "  authorization-attribute user-role %s",
 			Change: "network-admin", Source: "H3C Comware 7 Fundamentals Command Reference, RBAC commands"},

@@ -8,6 +8,9 @@ import (
 
 const showStations = "display mac-address"
 
+// stationsHead stands above a table, also an empty one.
+const stationsHead = `(?im)^\s*MAC Addr(ess)?\s+VLAN ID\s+State\b`
+
 // parseStations reads the lines of addresses that were learned, on ports whose names are
 // short or long:
 //

@@ -27,7 +27,7 @@ func OS() *switches.OS {
 			{Format: "show queuing pfc-queue interface %s detail", Names: []string{tally.WatchdogEvents}, Parse: watchdogCounts},
 		},
 		Neighbours: &switches.Neighbours{Line: showNeighbours, Parse: parseNeighbours, Total: totalNeighbours},
-		Table:      &switches.Table{Line: showStations, Parse: parseStations},
+		Table:      &switches.Table{Line: showStations, Head: stationsHead, Parse: parseStations},
 		Operates:   &switches.Operation{Line: showPFC, Idle: idle},
 		Conditions: conditions(),
 		Role: &switches.Role{Head: "role name %s", Rule: "rule %d permit command %s", Login: "username weft role %s", Change: "network-admin",

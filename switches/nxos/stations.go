@@ -8,6 +8,9 @@ import (
 
 const showStations = "show mac address-table"
 
+// stationsHead stands above a table, also an empty one.
+const stationsHead = `(?im)^\s*VLAN\S*\s+MAC Address\s+Type\b`
+
 // parseStations reads the lines of addresses that were learned:
 //
 //	   VLAN     MAC Address      Type      age     Secure NTFY   Ports
