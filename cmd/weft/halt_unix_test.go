@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,6 +24,7 @@ type halting struct {
 	w     io.Writer
 	mu    *sync.Mutex
 	texts *[]string
+	goOn  chan os.Signal
 	line  []byte // the last, which has no end yet
 }
 
@@ -32,12 +34,13 @@ func halts(a *app) {
 	if texts[0] == "" {
 		return
 	}
-	h := halting{w: a.stderr, mu: new(sync.Mutex), texts: &texts}
+	h := halting{w: a.stderr, mu: new(sync.Mutex), texts: &texts, goOn: make(chan os.Signal, 1)}
+	signal.Notify(h.goOn, syscall.SIGCONT)
 	a.stderr = &h
 	out, err := os.Stdout.Stat()
 	said, late := os.Stderr.Stat()
 	if err == nil && late == nil && os.SameFile(out, said) { // else nobody may read it who would have it go on
-		a.stdout = &halting{w: a.stdout, mu: h.mu, texts: h.texts}
+		a.stdout = &halting{w: a.stdout, mu: h.mu, texts: h.texts, goOn: h.goOn}
 	}
 }
 
@@ -55,6 +58,7 @@ func (h *halting) Write(p []byte) (int, error) {
 		if texts := *h.texts; len(texts) > 0 && strings.Contains(string(line), texts[0]) {
 			*h.texts = texts[1:]
 			_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // it may stop itself
+			<-h.goOn                                       // the thread that stops it may be another, which runs late
 		}
 	}
 }
