@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +45,7 @@ func newBox(t *testing.T) *box {
 		t.Skip(err)
 	}
 	b := &box{t, t.TempDir(), t.TempDir()}
+	t.Cleanup(b.end)
 	if err := errors.Join(os.Symlink(dash, filepath.Join(b.path, "sh")), os.Symlink(setsid, filepath.Join(b.path, "setsid"))); err != nil {
 		t.Fatal(err)
 	}
@@ -62,6 +65,40 @@ func newBox(t *testing.T) *box {
 		}
 	}
 	return b
+}
+
+// left are the processes that scripts have left behind: all that have the PATH of the box.
+func (b *box) left() (pids []int) {
+	list, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is sound
+	for _, file := range list {
+		text, err := os.ReadFile(file)
+		if err != nil || !slices.Contains(strings.Split(string(text), "\x00"), "PATH="+b.path) {
+			continue // another's, or it has ended
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// end ends what is left: a guard sleeps on when its test is over.
+func (b *box) end() {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		pids := b.left()
+		if len(pids) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.t.Errorf("processes do not end: %v", pids)
+			return
+		}
+		for _, pid := range pids {
+			if p, err := os.FindProcess(pid); err == nil {
+				_ = p.Kill() // it may have ended
+			}
+		}
+	}
 }
 
 func (b *box) moved(text string) string {
@@ -163,6 +200,24 @@ func TestScratch(t *testing.T) {
 	}
 	if m, _ := keepsakes().Parse(remote.Seen{}, "me", nil); m.Unable == nil || !strings.Contains(m.Unable.Error(), "cannot be read") {
 		t.Errorf("not seen: %v", m.Unable)
+	}
+}
+
+// What a test has started ends with it, also a guard that sleeps for long.
+func TestBoxEnds(t *testing.T) {
+	t.Parallel()
+	var b *box
+	t.Run("arms", func(t *testing.T) {
+		b = newBox(t)
+		if err := (sleeper{}).Arm(t.Context(), transport{b}, "me", time.Hour, []remote.Step{{Args: []string{"mkdir", b.dir + "/back"}}}); err != nil {
+			t.Fatal(err)
+		}
+		if len(b.left()) == 0 {
+			t.Error("nobody sleeps")
+		}
+	})
+	if b != nil && len(b.left()) > 0 {
+		t.Errorf("processes are left: %v", b.left())
 	}
 }
 
