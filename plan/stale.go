@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -29,14 +30,17 @@ type Moved struct {
 	ID      ID
 	Range   hcl.Range
 	Path    string // the attribute; "" is the whole resource
-	Planned string // what the plan rests on
-	Now     string // what is there instead
+	Planned string // the value the plan was made from, or the lines that only the plan sends
+	Now     string // the value read now, or the lines that only the new reading sends
 	Why     string // in words
 }
 
 func (m Moved) String() string {
-	if m.Path == "" {
+	switch {
+	case m.Path == "" && m.Planned == "" && m.Now == "":
 		return fmt.Sprintf("%s: %s", m.ID, m.Why)
+	case m.Path == "":
+		return fmt.Sprintf("%s: %s: planned %q, now %q", m.ID, m.Why, m.Planned, m.Now)
 	}
 	return fmt.Sprintf("%s %s: planned on %q, now %q: %s", m.ID, m.Path, m.Planned, m.Now, m.Why)
 }
@@ -131,9 +135,20 @@ func movedStep(planned PlannedStep, fresh Diff) []Moved {
 	changes := slices.DeleteFunc(slices.Clone(fresh.Changes), func(c Change) bool { return slices.Contains(fresh.Sweeps, c.Path) })
 	moved := movedChanges(planned.Changes, changes)
 	if moved == nil && len(changes) == len(fresh.Changes) && slices.Equal(planned.Changes, fresh.Changes) && !slices.Equal(planned.Send, fresh.Send) {
-		moved = []Moved{{Why: "other lines would be sent than the plan shows"}}
+		moved = []Moved{{Why: "other lines would be sent than the plan shows",
+			Planned: linesOnlyIn(planned.Send, fresh.Send), Now: linesOnlyIn(fresh.Send, planned.Send)}}
 	}
 	return moved
+}
+
+// linesOnlyIn joins the lines of a that b lacks. Where only the order or the number of equal
+// lines differs, it joins all of a.
+func linesOnlyIn(a, b []string) string {
+	only := slices.DeleteFunc(slices.Clone(a), func(line string) bool { return slices.Contains(b, line) })
+	if len(only) == 0 && !slices.ContainsFunc(b, func(line string) bool { return !slices.Contains(a, line) }) {
+		only = a
+	}
+	return strings.Join(only, "\n")
 }
 
 // Unknown is a value that cannot be read before an earlier step is done.

@@ -134,7 +134,7 @@ func TestApplyRefuses(t *testing.T) {
 		{"the lab's plan", func(_ *world, p *Plan, _ *Input) { p.Simulated = true },
 			"was made for the simulated lab and would be applied to real devices", nil, DeviceUnchanged},
 		{"lines that were edited", func(_ *world, p *Plan, _ *Input) { p.Steps[1].Send = []string{"format everything"} },
-			"b/v.x: other lines would be sent than the plan shows", new(*StaleError), DeviceUnchanged},
+			`b/v.x: other lines would be sent than the plan shows: planned "format everything", now "`, new(*StaleError), DeviceUnchanged},
 		{"another format", func(_ *world, p *Plan, _ *Input) { p.Format = 8 }, "format 8", nil, DeviceUnchanged},
 		{"a step that needs a later one", func(_ *world, p *Plan, _ *Input) { p.Steps[0].Needs = []ID{p.Steps[1].ID} },
 			"no earlier step", nil, DeviceUnchanged},

@@ -106,6 +106,11 @@ type Step struct {
 	Put    *File    // replace this file, or
 	Del    string   // remove this file, if it is there
 	Secret []byte   // with Args: what the command reads, which is never shown
+
+	// Shown replaces Args where plans show and compare the step. Set it when an argument is
+	// a reading of the moment, such as a count of connected hosts: a plan that prints such a
+	// value is stale as soon as the value changes, although the step means the same.
+	Shown string
 }
 
 // A File is the whole of a file.
@@ -148,6 +153,8 @@ func (s Step) String() string {
 		return "remove " + s.Del
 	case s.Secret != nil:
 		return "$ " + Quote(s.Args...) + " < (sensitive)"
+	case s.Shown != "":
+		return "$ " + s.Shown
 	}
 	return "$ " + Quote(s.Args...)
 }

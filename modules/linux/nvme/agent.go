@@ -286,7 +286,9 @@ func (a *Agent) restore(now *Agent) []remote.Step {
 		steps = append(steps, host.Run(a.path(), "reload"))
 	default:
 		steps = append(steps, host.Run("systemctl", "restart", agent.Unit))
-		steps = append(steps, a.returning(a.hosts)...)
+		if a.hosts > 0 {
+			steps = append(steps, a.returning(a.hosts))
+		}
 	}
 	return steps
 }

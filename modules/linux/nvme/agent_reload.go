@@ -94,12 +94,12 @@ func (a *Agent) Lost(now *Agent, back bool) error {
 	return nil
 }
 
-// returning waits for hosts that a restart has sent away.
-func (a *Agent) returning(hosts int) []remote.Step {
-	if hosts == 0 {
-		return nil
-	}
-	return []remote.Step{host.Run(a.path(), "wait", "--controllers", fmt.Sprint(hosts))}
+// returning waits for the hosts that a restart disconnects. Their number is read when the step
+// runs and is not part of the plan: hosts connect and time out at any moment.
+func (a *Agent) returning(hosts int) remote.Step {
+	wait := host.Run(a.path(), "wait", "--controllers", fmt.Sprint(hosts))
+	wait.Shown = remote.Quote(a.path(), "wait") + " --controllers <connected before the restart>"
+	return wait
 }
 
 // again starts weft-target anew. The old process serves until the new executable
@@ -111,5 +111,5 @@ func (a *Agent) again(have *Agent) []remote.Step {
 	if !have.Active {
 		return []remote.Step{restart}
 	}
-	return append([]remote.Step{host.Run(a.path(), "check"), restart}, a.returning(have.hosts)...)
+	return []remote.Step{host.Run(a.path(), "check"), restart, a.returning(have.hosts)}
 }
