@@ -31,6 +31,19 @@ func bannerLength(lines []string) int {
 	return 0
 }
 
+// openBanner returns the index of the first of lines that begins a banner which none of them
+// ends, or -1.
+func openBanner(lines []string) int {
+	for i := 0; i < len(lines); i++ {
+		if n := bannerLength(lines[i:]); n > 0 {
+			i += n - 1
+		} else if bannerBegins.MatchString(strings.TrimRight(lines[i], "\r\n")) {
+			return i
+		}
+	}
+	return -1
+}
+
 // bannerText puts another text in the place of that of a banner, of as many
 // lines.
 func bannerText(lines []string, text string) []string {

@@ -51,7 +51,7 @@ func (s *Session) show(ctx context.Context, commands []string) (map[string]strin
 		}
 		// A refusal is short; a long answer may well quote an error.
 		if strings.Count(reply, "\n") < 5 && s.refused(reply) {
-			return nil, &RefusedError{Line: cmd, Reply: reply}
+			return nil, NewRefusedError(cmd, reply)
 		}
 		out[cmd] = reply
 	}
@@ -62,7 +62,7 @@ func (s *Session) show(ctx context.Context, commands []string) (map[string]strin
 // lines that look like prompts: only the very prompt at which it is typed ends
 // the answer.
 func (s *Session) hear(ctx context.Context, cmd string) (string, error) {
-	before := s.asked
+	before, answered := s.asked, s.answered
 	if s.prompt == "" {
 		return s.say(ctx, cmd, s.timeout)
 	}
@@ -80,12 +80,13 @@ func (s *Session) hear(ctx context.Context, cmd string) (string, error) {
 		return "", err
 	}
 	if before != "" {
-		if err := s.ended(before, was, s.stray, cmd); err != nil {
+		if err := s.ended(before, was, answered, s.stray, cmd); err != nil {
 			return "", err
 		}
 	}
-	s.asked = cmd
-	return s.clean(raw, cmd), s.ended(cmd, was, after(raw, was), cmd)
+	s.asked, s.answered = cmd, raw
+	more := after(raw, was)
+	return s.clean(raw, cmd), s.ended(cmd, was, strings.TrimSuffix(raw, more), more, cmd)
 }
 
 // confirm sees to it that the last answer was whole: the switch has nothing more to say.
@@ -93,26 +94,27 @@ func (s *Session) confirm(ctx context.Context) error {
 	if s.asked == "" || !s.wire.IsAlive() {
 		return nil
 	}
-	cmd, was := s.asked, s.prompt
-	s.asked = ""
+	cmd, was, answered := s.asked, s.prompt, s.answered
+	s.asked, s.answered = "", ""
 	s.net.Channel.PromptPattern = regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(was) + ` ?$`)
 	defer func() { s.net.Channel.PromptPattern = s.prompts }()
 	more, err := s.exchange(ctx, "", s.timeout)
 	if err != nil {
 		return err
 	}
-	return s.ended(cmd, was, more, "")
+	return s.ended(cmd, was, answered, more, "")
 }
 
 // ended is the error about an answer that went on after a line that is the prompt: more is
-// what came then, up to the prompt after line.
-func (s *Session) ended(cmd, prompt, more, line string) error {
+// what came after answer, up to the prompt after line.
+func (s *Session) ended(cmd, prompt, answer, more, line string) error {
 	text, _ := s.sift(more, line)
-	if text = strings.TrimSpace(text); text == "" {
+	if strings.TrimSpace(text) == "" {
 		return nil
 	}
 	s.wire.Close() // what comes now would be taken for the next answer
-	first, _, _ := strings.Cut(text, "\n")
+	text, _ = s.sift(quoteAfter(answer, more), line)
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return hint.Wrap(fmt.Errorf("%s: %s: the answer went on after a line that is equal to the prompt %q, so that it is not known where it ends; then came %q", s.name, cmd, prompt, first[:min(len(first), 120)]),
 		"if a banner of the switch, or what a neighbour of it says, has such a line, change that; else try again: it spoke while it was asked")
 }
@@ -144,7 +146,7 @@ func (s *Session) exchange(ctx context.Context, line string, wait time.Duration)
 	reply, err := s.typed(ctx, line, wait)
 	if err != nil {
 		s.wire.Close() // what comes now would be taken for the next answer
-		return "", fmt.Errorf("%s: %s: %w", s.name, cmp.Or(line, "Enter"), s.explain(ctx, err))
+		return "", fmt.Errorf("%s: %s: %w", s.name, cmp.Or(Redact(line), "Enter"), s.explain(ctx, err))
 	}
 	return reply, nil
 }

@@ -76,7 +76,7 @@ func (s *Session) login(ctx context.Context) error {
 		stop()
 	}
 	if err != nil {
-		last := lastLine(s.wire.said())
+		last := quoteLast(s.wire.said())
 		s.Close()
 		return s.speechless(last, fmt.Errorf("first prompt of %s: %w", s.name, s.explain(ctx, err)))
 	}

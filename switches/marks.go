@@ -214,7 +214,7 @@ func (s *Session) clock(ctx context.Context) (time.Time, error) {
 func parseClock(text string) (time.Time, error) {
 	m := clockLine.FindStringSubmatch(text)
 	if m == nil {
-		return time.Time{}, fmt.Errorf("the switch does not tell its time: %q", strings.TrimSpace(text))
+		return time.Time{}, fmt.Errorf("the switch does not tell its time: %q", strings.TrimSpace(quoteAfter("", text)))
 	}
 	layout := "15:04:05 Jan 2 2006"
 	if strings.Contains(m[2], "/") {
@@ -247,7 +247,7 @@ func (s *Session) mkdir(ctx context.Context, name string) error {
 		return err
 	}
 	if s.refused(reply) {
-		return &RefusedError{Line: line, Reply: reply}
+		return NewRefusedError(line, reply)
 	}
 	return nil
 }
@@ -270,7 +270,7 @@ func (s *Session) agree(ctx context.Context, line string) (string, error) {
 	case err != nil:
 		return "", err
 	case s.refused(text) || question.MatchString(reply):
-		return "", &RefusedError{Line: line, Reply: text}
+		return "", NewRefusedError(line, text)
 	}
 	return text, nil
 }
@@ -283,7 +283,7 @@ func (s *Session) copyRunning(ctx context.Context, name string) error {
 		return err
 	}
 	if ok, err := regexp.MatchString(s.os.Files.Copied, reply); err != nil || !ok {
-		return errors.Join(err, &RefusedError{Line: line, Reply: reply})
+		return errors.Join(err, NewRefusedError(line, reply))
 	}
 	return nil
 }

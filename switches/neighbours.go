@@ -84,7 +84,7 @@ var nobody = regexp.MustCompile(`(?i)\bno (lldp )?neighbou?rs?\b|lldp is (not|di
 func (o *Neighbours) unclear(text string) string {
 	all := o.Parse(text)
 	if cutShort.MatchString(lastLine(text)) && !nobody.MatchString(lastLine(text)) {
-		return fmt.Sprintf("it ends in %q", lastLine(text))
+		return fmt.Sprintf("it ends in %q", quoteLast(text))
 	}
 	if slices.ContainsFunc(all, func(n Neighbour) bool { return n.Port == "" }) {
 		return "of a neighbour it does not tell the port"
@@ -161,7 +161,7 @@ func (s *Session) Stations(ctx context.Context) ([]Station, error) {
 // unclear says why an answer in which so many are found is not understood as a whole; "": it is.
 func (t *Table) unclear(text string, found int) (string, error) {
 	if last := lastLine(text); cutShort.MatchString(last) {
-		return fmt.Sprintf("it ends in %q", last), nil
+		return fmt.Sprintf("it ends in %q", quoteLast(text)), nil
 	}
 	known, err := regexp.MatchString(t.Head, text)
 	switch {
@@ -170,7 +170,7 @@ func (t *Table) unclear(text string, found int) (string, error) {
 	case strings.TrimSpace(text) == "":
 		return "it is empty", nil
 	}
-	return fmt.Sprintf("it is of a layout that is not known, and ends in %q", lastLine(text)), nil
+	return fmt.Sprintf("it is of a layout that is not known, and ends in %q", quoteLast(text)), nil
 }
 
 // briefly is what the switch said, in one line.

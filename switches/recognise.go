@@ -70,6 +70,6 @@ const settle = 300 * time.Millisecond
 
 // strange is a device whose prompt is of no system.
 func strange(name string, w *wire) error {
-	return hint.Wrap(fmt.Errorf("%s shows the prompt of no switch system that weft knows; the last it said is %q", name, lastLine(w.said())),
+	return hint.Wrap(fmt.Errorf("%s shows the prompt of no switch system that weft knows; the last it said is %q", name, quoteLast(w.said())),
 		"switches of other systems are described with unmanaged = true; a server belongs into --hosts")
 }

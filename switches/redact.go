@@ -91,7 +91,12 @@ func (r *redactor) words(line string) string {
 	parts := piece.FindAllString(line, -1)
 	at := announces(line, parts)
 	if at < 0 {
-		return line
+		for i, p := range parts { // a message may quote a line
+			if end := len(p) - 1; end > 0 && (p[0] == '"' || p[0] == '\'') && strings.ContainsAny(p, " \t") {
+				parts[i] = p[:1] + r.words(p[1:end]) + p[end:]
+			}
+		}
+		return strings.Join(parts, "")
 	}
 	fresh := true // the word of the secret itself has not come yet
 	last := at

@@ -10,7 +10,7 @@ import (
 // note remembers a line that is worth a remark, with the port it stands on; ""
 // is the system.
 func (r *Text) note(m Remark, port, line string) {
-	text := m.Key + " (" + line + ") " + m.Text
+	text := m.Key + " (" + Redact(line) + ") " + m.Text
 	if r.notes == nil {
 		r.notes = map[string][]string{}
 	}

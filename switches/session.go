@@ -37,6 +37,7 @@ type Session struct {
 	net      *network.Driver
 	prompt   string // as printed last
 	asked    string // the command that was answered last, where nothing shows yet that this was all; "": none
+	answered string // the answer to it
 	stray    string // what came before the echo of the line that was typed last
 	exec     *regexp.Regexp
 	prompts  *regexp.Regexp
@@ -71,7 +72,7 @@ func (s *Session) Read(ctx context.Context, want Intent) (Reading, error) {
 	}
 	for _, cmd := range s.os.Show {
 		if last := lastLine(out[cmd]); cutShort.MatchString(last) {
-			return Reading{}, hint.Wrap(fmt.Errorf("%s: %s: the answer is not whole: it ends in %q", s.name, cmd, last),
+			return Reading{}, hint.Wrap(fmt.Errorf("%s: %s: the answer is not whole: it ends in %q", s.name, cmd, quoteLast(out[cmd])),
 				"try again; where that stays, type the line there by hand, as the same user")
 		}
 	}
@@ -126,14 +127,14 @@ func (s *Session) say(ctx context.Context, line string, wait time.Duration) (str
 
 // answer is say, and leaves what came back as it came.
 func (s *Session) answer(ctx context.Context, line string, wait time.Duration) (string, error) {
-	s.asked = ""
+	s.asked, s.answered = "", ""
 	reply, err := s.exchange(ctx, line, wait)
 	if err == nil && question.MatchString(reply[max(0, len(reply)-longestQuestion):]) {
 		asked := s.clean(reply, line)
 		if _, err := s.exchange(ctx, "n", wait); err != nil {
 			return "", err
 		}
-		return "", &RefusedError{Line: line, Reply: asked}
+		return "", NewRefusedError(line, asked)
 	}
 	return reply, err
 }
@@ -144,7 +145,7 @@ func (s *Session) explain(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, util.ErrTimeoutError) && pager.MatchString(lastLine(s.wire.said())):
-		return hint.Wrap(fmt.Errorf("it waits for a key: its output is paged (%q), which was turned off at login: %w", lastLine(s.wire.said()), err),
+		return hint.Wrap(fmt.Errorf("it waits for a key: its output is paged (%q), which was turned off at login: %w", pager.FindString(lastLine(s.wire.said())), err),
 			"may this user turn it off? Log in by hand and type what turns it off")
 	case errors.Is(err, util.ErrTimeoutError):
 		return fmt.Errorf("no prompt within %s: %w", s.timeout, err)
@@ -246,7 +247,7 @@ func (s *Session) save(ctx context.Context) error {
 		return err
 	}
 	if ok, err := regexp.MatchString(done, reply); err != nil || !ok || s.refused(reply) {
-		return errors.Join(err, &RefusedError{Line: line, Reply: reply})
+		return errors.Join(err, NewRefusedError(line, reply))
 	}
 	return nil
 }
@@ -256,6 +257,6 @@ const slowest = 3 * time.Minute
 
 func (s *Session) log(format string, args ...any) {
 	if s.Log != nil {
-		s.Log(fmt.Sprintf(format, args...))
+		s.Log(Redact(fmt.Sprintf(format, args...)))
 	}
 }

@@ -125,10 +125,10 @@ func (t *Transaction) Send(ctx context.Context, lines []string) error {
 			return err
 		}
 		if no := t.s.objection(reply); no != "" {
-			return &RefusedError{Line: line, Reply: no}
+			return NewRefusedError(line, no)
 		}
 		if t.s.exec.MatchString(t.s.prompt) {
-			return fmt.Errorf("%s left configuration after %q", t.s.name, line)
+			return fmt.Errorf("%s left configuration after %q", t.s.name, Redact(line))
 		}
 	}
 	return nil
@@ -284,7 +284,7 @@ func (t *Transaction) Configure(ctx context.Context) error {
 	}
 	t.pace = cmp.Or(t.pace, time.Since(begun))
 	if no := t.s.objection(reply); no != "" || t.s.exec.MatchString(t.s.prompt) {
-		return &RefusedError{Line: line, Reply: reply}
+		return NewRefusedError(line, reply)
 	}
 	return nil
 }

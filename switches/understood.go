@@ -126,7 +126,7 @@ func (c Reading) notUnderstood(want Intent) (out []string) {
 		}
 		at := text{line: Redact(s.line)}
 		if s.port != "" {
-			at.below = strings.Join(s.path[1:], " / ")
+			at.below = Redact(strings.Join(s.path[1:], " / "))
 		}
 		if !slices.Contains(order, at) {
 			order = append(order, at)

@@ -53,7 +53,7 @@ func strange(ctx context.Context, host remote.Host, out remote.Output, exit *rem
 	if said, err := host.Run(ctx, remote.Cmd{Args: []string{agent.ProbeBin, "version"}}); err == nil {
 		version = strings.TrimPrefix(strings.TrimSpace(string(said.Stdout)), "weft-initiator ")
 	}
-	said := fmt.Sprintf("%.200q", out.Stdout)
+	said := fmt.Sprintf("%.200q", remote.Redact(string(out.Stdout)))
 	if exit != nil && len(out.Stdout) == 0 {
 		said = fmt.Sprintf("exit %d: %s", exit.Code, complaint(exit))
 	}
@@ -81,5 +81,5 @@ func complaint(exit *remote.ExitError) string {
 	if ok {
 		text += " (" + advice + ")"
 	}
-	return strings.ReplaceAll(text, "\n", "; ")
+	return strings.ReplaceAll(remote.Redact(text), "\n", "; ")
 }

@@ -63,7 +63,7 @@ func Read(ctx context.Context, h Host, looks []Look) (Seen, error) {
 func unread(h Host, out Output, err error) error {
 	if said := bytes.TrimSpace(out.Stderr); errors.As(err, new(*ExitError)) && len(said) > 0 {
 		// The script itself exits 0: this is a host without a shell.
-		err = fmt.Errorf("%w: %s", err, said)
+		err = fmt.Errorf("%w: %s", err, Redact(string(said)))
 	}
 	if errors.As(err, new(*BecomeError)) || errors.As(err, new(*UnreachableError)) {
 		return err // which names the machine

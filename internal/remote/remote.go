@@ -96,7 +96,7 @@ func (e *ExitError) Error() string {
 	if len(e.Args) > 0 {
 		msg = Short(e.Args...) + ": " + msg
 	}
-	return msg
+	return Redact(msg)
 }
 
 // A Step is one action that changes a host: a command to run, or a file to

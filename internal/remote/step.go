@@ -28,7 +28,7 @@ func Do(ctx context.Context, h Host, s Step) error {
 			cmd.Stdin = bytes.NewReader(s.Secret)
 		}
 		_, err := h.Run(ctx, cmd)
-		return err
+		return withholding(err, s.Secret)
 	}
 	return fmt.Errorf("a step without a command or a file")
 }

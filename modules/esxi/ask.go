@@ -147,7 +147,7 @@ func adviceOn(said string) string {
 
 // oneLine is what a command printed, for a message.
 func oneLine(text []byte) string {
-	line := strings.Join(strings.Fields(string(text)), " ")
+	line := strings.Join(strings.Fields(remote.Redact(string(text))), " ")
 	const most = 200
 	if len(line) > most {
 		line = strings.ToValidUTF8(line[:most], "") + "…"

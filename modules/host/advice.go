@@ -50,11 +50,11 @@ func explained(ctx context.Context, h remote.Host, r Thing, err error) error {
 	return err
 }
 
-// hear is what a command prints, whatever its exit status: that of a unit
+// hear returns what a command prints, without secrets, whatever its exit status: that of a unit
 // which has failed is not 0.
 func hear(ctx context.Context, h remote.Host, args []string) string {
 	out, _ := h.Run(ctx, remote.Cmd{Args: args})
-	return strings.TrimSpace(string(out.Stdout))
+	return strings.TrimSpace(remote.Redact(string(out.Stdout)))
 }
 
 // unmet is a resource that is not as wanted though its steps were taken.

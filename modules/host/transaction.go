@@ -88,9 +88,9 @@ func do(ctx context.Context, t Transport, step remote.Step) error {
 	return err
 }
 
-// said is what a command complained of; some tools do so on standard output.
+// said is what a command complained of, without secrets; some tools do so on standard output.
 func said(out remote.Output) string {
-	return cmp.Or(strings.TrimSpace(string(out.Stderr)), strings.TrimSpace(string(out.Stdout)))
+	return remote.Redact(cmp.Or(strings.TrimSpace(string(out.Stderr)), strings.TrimSpace(string(out.Stdout))))
 }
 
 // Commit implements plan.Device: a fresh login must read every resource of

@@ -247,7 +247,7 @@ func unread(err error, exit *remote.ExitError, said string) error {
 		err = fmt.Errorf("%w (exit %d)", err, exit.Code)
 	}
 	if said != "" {
-		err = fmt.Errorf("%w: %.300s", err, said)
+		err = fmt.Errorf("%w: %.300s", err, remote.Redact(said))
 	}
 	return hint.Wrap(err, "weft needs Windows PowerShell 5.1, which the shell of the login must find as powershell: try ssh HOST powershell -Command Get-Host; a shell that prints a greeting is set right by DefaultShell below HKLM\\SOFTWARE\\OpenSSH")
 }

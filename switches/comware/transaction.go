@@ -89,7 +89,7 @@ func (c commitDelay) Begin(ctx context.Context, t *switches.Transaction) error {
 		return c.calm(ctx, t, err)
 	}
 	if t.Refused(reply) {
-		return &switches.RefusedError{Line: line, Reply: reply}
+		return switches.NewRefusedError(line, reply)
 	}
 	if reply != "" {
 		t.Log("%s: %s", t.Switch(), reply)
@@ -129,7 +129,7 @@ func (c commitDelay) askDelay(ctx context.Context, t *switches.Transaction) (uni
 	}
 	m := help.FindStringSubmatch(t.Heard())
 	if m == nil {
-		return 0, 0, 0, t.Unguarded(&switches.RefusedError{Line: line, Reply: reply})
+		return 0, 0, 0, t.Unguarded(switches.NewRefusedError(line, reply))
 	}
 	switch text := strings.ToLower(m[3]); {
 	case strings.Contains(text, "minute"):
@@ -158,7 +158,7 @@ func (c commitDelay) disarm(ctx context.Context, t *switches.Transaction) error 
 		return err
 	}
 	if t.Refused(reply) {
-		return &switches.RefusedError{Line: commitLine, Reply: reply}
+		return switches.NewRefusedError(commitLine, reply)
 	}
 	t.Disarmed()
 	return nil
@@ -206,7 +206,7 @@ func (c commitDelay) shorten(ctx context.Context, t *switches.Transaction) error
 		return err
 	}
 	if t.Refused(reply) {
-		return &switches.RefusedError{Line: least.line, Reply: reply}
+		return switches.NewRefusedError(least.line, reply)
 	}
 	t.Rearmed(least.after)
 	return nil

@@ -46,7 +46,7 @@ func (dualStage) Begin(ctx context.Context, t *switches.Transaction) error {
 	}
 	reply, err := t.Say(ctx, dual)
 	if err == nil && !strings.Contains(t.Prompt(), dualMode) {
-		err = &switches.RefusedError{Line: dual, Reply: reply}
+		err = switches.NewRefusedError(dual, reply)
 	}
 	if err = t.Unguarded(err); errors.As(err, new(*switches.GuardError)) {
 		return hint.Wrap(err, `two-stage commit needs NX-OS 10, and no other timed revert can be had here (switches/nxos.md says why). With commit_confirm = "none" weft itself takes its lines back when something fails, as long as it reaches the switch; have its console at hand`)
@@ -74,10 +74,10 @@ func (dualStage) Apply(ctx context.Context, t *switches.Transaction) error {
 	}
 	if notVerified.MatchString(reply) || !strings.Contains(reply, verified) && t.Refused(reply) {
 		t.Disarmed() // nothing was applied
-		return &switches.RefusedError{Line: line, Reply: reply}
+		return switches.NewRefusedError(line, reply)
 	}
 	if !strings.Contains(reply, verified) || t.Refused(reply) {
-		return &switches.RefusedError{Line: line, Reply: reply}
+		return switches.NewRefusedError(line, reply)
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (dualStage) Keep(ctx context.Context, t *switches.Transaction) error {
 		return err
 	}
 	if t.Refused(reply) {
-		return &switches.RefusedError{Line: "commit", Reply: reply}
+		return switches.NewRefusedError("commit", reply)
 	}
 	if strings.Contains(t.Heard(), fired) || strings.Contains(t.Heard(), rolledBack) {
 		return fmt.Errorf("%s has reverted by itself before it was told to keep the changes", t.Switch())
@@ -117,7 +117,7 @@ func (dualStage) Back(ctx context.Context, t *switches.Transaction, _ switches.U
 		return err
 	}
 	if t.Refused(reply) || !t.Left() {
-		return &switches.RefusedError{Line: "abort", Reply: reply}
+		return switches.NewRefusedError("abort", reply)
 	}
 	return nil
 }
