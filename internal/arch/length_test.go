@@ -27,7 +27,6 @@ func long() map[string]string {
 		"cmd/weft/discover.go discover":                           "the command's steps in their order, each a call",
 		"cmd/weft/doctor.go doctor":                               "the command's steps in their order, each a call",
 		"internal/discover/adopt.go adoptions":                    "the lines of one switch, sorted by what adoption does to them",
-		"internal/doctor/assess_leaf.go pair":                     "one score, summed up from what speaks for a pair",
 	}
 }
 

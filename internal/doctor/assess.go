@@ -8,7 +8,6 @@ import (
 
 	"weft/inventory"
 	"weft/inventory/catalogue"
-	"weft/modules/host"
 )
 
 // A Fitness says whether something is fit for a rollout.
@@ -42,8 +41,9 @@ type Subject struct {
 	Unsure   bool     `json:"unsure,omitempty"`   // it may do others that nobody knows of
 	Answers  []Answer `json:"answers"`
 
-	host  *Host
-	place Place
+	host   *Host             // nil: it is no server that was read
+	target *inventory.Target // of the files, where it is an array
+	place  Place
 }
 
 // A Flavour is one kind of RDMA, and who can do it.
@@ -131,30 +131,32 @@ func (x *Subject) say(what string, state Fitness, source, format string, args ..
 // on moves the last answer to a part of the device.
 func (x *Subject) on(part string) { x.Answers[len(x.Answers)-1].Part = part }
 
-const sysfs, dmi, pciIDs = "/sys of the machine", "DMI of the machine", "PCI id of the card"
-
 // server judges one machine.
 func (s *Site) server(h *Host) Subject {
 	x := Subject{Device: h.Name, Kind: "server", At: h.place().At(), place: h.place(), host: h}
 	if row := s.Hardware.Server(h.Facts.Vendor, h.Facts.Model); row != nil {
 		x.say("catalogue", Ready, row.PCIeGeneration.From(), "%s %s is %s%s", h.Facts.Vendor, h.Facts.Model, row.ID, slots(row))
 	} else {
-		x.say("catalogue", Unknown, dmi, "%s has no row: what it can do is what it says of itself", cmp.Or(strings.TrimSpace(h.Facts.Vendor+" "+h.Facts.Model), "its model"))
+		x.say("catalogue", Unknown, h.Origins.Model, "%s has no row in the catalogue: only its own facts count", cmp.Or(strings.TrimSpace(h.Facts.Vendor+" "+h.Facts.Model), "its model"))
 	}
 	x.Answers[0].Aside = true
 	switch {
 	case h.System == "" && h.Facts.Kernel == "":
-		x.say("system", Unknown, "uname", "it does not say what it runs")
+		x.say("system", Unknown, h.Origins.System, "it does not report its system")
 	default:
-		x.say("system", Ready, "uname, /etc/os-release", "%s", cmp.Or(strings.TrimSpace(h.Facts.System+" "+h.Facts.Kernel), h.System))
+		x.say("system", Ready, h.Origins.System, "%s", cmp.Or(strings.TrimSpace(h.Facts.System+" "+h.Facts.Kernel), h.System))
 	}
 	ends := s.candidates(h)
 	if len(ends) == 0 {
-		x.say("rdma", Needs, sysfs, "an RDMA NIC: none of its %d ports has an RDMA device, or is of a card that the catalogue has", len(h.NICs))
+		x.say("rdma", Needs, h.Origins.RDMA, "an RDMA NIC: none of its %d ports has an RDMA device, or is of a card that the catalogue has", len(h.NICs))
 	}
 	for _, e := range ends {
+		from := len(x.Answers)
 		s.slot(&x, e)
 		s.rdma(&x, e)
+		for i := from; i < len(x.Answers); i++ {
+			x.Answers[i].Part, x.Answers[i].Aside = e.place().Part, h.beside(e)
+		}
 	}
 	s.drives(&x, h)
 	return x
@@ -165,104 +167,6 @@ func slots(row *catalogue.Server) string {
 		return ""
 	}
 	return fmt.Sprintf(", whose slots are PCIe %d at most", row.PCIeGeneration.Value)
-}
-
-// candidates are the ports that a fabric could rest on: the ends, and those of cards
-// that the catalogue has as RDMA cards.
-func (s *Site) candidates(h *Host) []end {
-	list := slices.Clone(s.of[h])
-	for i := range h.NICs {
-		e := end{h, &h.NICs[i], h.declared(h.NICs[i].PCI)}
-		row := s.Hardware.NIC(e.nic.ID)
-		if row != nil && row.Transports.Known && !slices.ContainsFunc(list, func(x end) bool { return x.nic == e.nic }) {
-			list = append(list, e)
-		}
-	}
-	return list
-}
-
-// slot compares the lanes of a card with the speed of its port.
-func (s *Site) slot(x *Subject, e end) {
-	now, most, need, of := e.nic.PCIe, e.nic.PCIeMax, s.need(e), "its link"
-	row := s.Hardware.NIC(e.nic.ID)
-	if need == 0 && row != nil && row.Speed.Known {
-		need, of = float64(row.Speed.Value)*1e9, "the fastest card of its family ("+row.Speed.From()+")"
-	}
-	part := e.place().Part
-	switch {
-	case now.Width == 0 || now.Speed == 0:
-		x.say("pcie", Unknown, sysfs, "it does not say which lanes it has")
-	case need == 0:
-		x.say("pcie", Unknown, sysfs, "PCIe %s, and how fast its port is is not known", now)
-	case now.Bandwidth() >= need:
-		x.say("pcie", Ready, sysfs, "PCIe %s carries %.0f Gbit/s, the port %s", now, now.Bandwidth()/1e9, gigabit(int64(need)))
-	default:
-		text := "a slot with more lanes: PCIe %s carries %.0f Gbit/s, and %s %s"
-		if most.Bandwidth() < need {
-			text = "a card with more lanes, or a slower port: PCIe %s carries %.0f Gbit/s, and %s %s"
-		}
-		x.say("pcie", Needs, sysfs, text, now, now.Bandwidth()/1e9, of, gigabit(int64(need)))
-	}
-	x.on(part)
-}
-
-// rdma says what a port can do of RDMA: what runs on it, and what its card can.
-func (s *Site) rdma(x *Subject, e end) {
-	row := s.Hardware.NIC(e.nic.ID)
-	card := e.nic.ID
-	if row != nil {
-		card = row.Vendor + " " + row.Model
-	}
-	var runs []string
-	for _, p := range e.nic.RDMA {
-		if p.Protocol != "" && !slices.Contains(runs, p.Protocol) {
-			runs = append(runs, p.Protocol)
-		}
-	}
-	soft := software(e.nic.RDMA)
-	meant := e.rnic != nil && e.rnic.Software
-	switch {
-	case soft && meant:
-		x.say("rdma", Ready, sysfs, "%s in software (%s), as the files say", strings.Join(runs, ", "), e.nic.RDMA[0].Device)
-		x.can(runs...)
-	case soft:
-		x.say("rdma", Needs, sysfs, "a card that does RDMA: %s is software", e.nic.RDMA[0].Device)
-	case row != nil && row.Transports.Known && len(e.nic.RDMA) == 0:
-		driver := "its RDMA driver"
-		if row.RDMADriver.Known {
-			driver = "the module " + row.RDMADriver.Value
-		}
-		x.say("rdma", Needs, row.Transports.From(), "%s: %s can do %s, and no RDMA device stands on it", driver, card, strings.Join(row.Transports.Value, ", "))
-		x.can(row.Transports.Value...)
-	case row != nil && row.Transports.Known:
-		x.say("rdma", Ready, row.Transports.From()+"; "+sysfs, "%s can do %s, and does %s", card, strings.Join(row.Transports.Value, ", "), cmp.Or(strings.Join(runs, ", "), "nothing that it tells"))
-		x.can(append(slices.Clone(row.Transports.Value), runs...)...)
-	case len(runs) > 0:
-		x.say("rdma", Ready, sysfs, "%s does %s; the catalogue has no row for it", card, strings.Join(runs, ", "))
-		x.can(runs...)
-	case row != nil:
-		x.say("rdma", Unknown, "the catalogue", "what %s can do of RDMA is not known", card)
-		x.Unsure = true
-	default:
-		x.say("rdma", Unknown, pciIDs, "%s has no row in the catalogue, and no RDMA device", cmp.Or(card, "the card"))
-		x.Unsure = true
-	}
-	x.on(e.place().Part)
-}
-
-func software(ports []host.RDMAPort) bool {
-	return slices.ContainsFunc(ports, func(p host.RDMAPort) bool {
-		return strings.HasPrefix(p.Device, "rxe") || strings.HasPrefix(p.Device, "siw")
-	})
-}
-
-// can adds flavours that the device can do.
-func (x *Subject) can(list ...string) {
-	for _, f := range flavours() {
-		if slices.Contains(list, f) && !slices.Contains(x.Flavours, f) {
-			x.Flavours = append(x.Flavours, f)
-		}
-	}
 }
 
 // drives counts those that a machine could export.
@@ -277,27 +181,25 @@ func (s *Site) drives(x *Subject, h *Host) {
 	}
 	wanted, missing := h.wanted(s)
 	switch {
-	case h.Bare:
-		x.say("drives", Unknown, "its system", "which drives it has is not read there yet")
+	case !h.Origins.Serves:
+		x.say("drives", Ready, h.Origins.System, "not needed: weft runs no target on this system; it can be an initiator")
 	case wanted > 0 && h.Disks == nil:
-		x.say("drives", Unknown, byID, "its pools name %d drives, and which ones it has could not be read", wanted)
+		x.say("drives", Unknown, h.Origins.Drives, "its pools name %d drives, and which ones it has could not be read", wanted)
 	case len(missing) > 0:
-		x.say("drives", Needs, byID, "drives that its pools name: %s", some(missing))
+		x.say("drives", Needs, h.Origins.Drives, "drives that its pools name: %s", some(missing))
 	case wanted > 0:
-		x.say("drives", Ready, byID, "all %d that its pools name are there", wanted)
+		x.say("drives", Ready, h.Origins.Drives, "all %d that its pools name are there", wanted)
 	case count == 0:
-		x.say("drives", Ready, "/sys/class/nvme", "none: it can be an initiator")
+		x.say("drives", Ready, h.Origins.Drives, "none: it can be an initiator")
 	default:
 		var list []string
 		for model, n := range models {
 			list = append(list, fmt.Sprintf("%d × %s", n, model))
 		}
 		slices.Sort(list)
-		x.say("drives", Ready, "/sys/class/nvme", "%s", strings.Join(list, ", "))
+		x.say("drives", Ready, h.Origins.Drives, "%s", strings.Join(list, ", "))
 	}
 }
-
-const byID = "/dev/disk/by-id"
 
 // wanted is how many drives the pools of a machine name, and which of them it lacks.
 func (h *Host) wanted(s *Site) (count int, missing []string) {
@@ -320,7 +222,7 @@ func (h *Host) wanted(s *Site) (count int, missing []string) {
 
 // external judges an array that the files connect to: by what its initiators see of it.
 func (s *Site) external(t *inventory.Target) Subject {
-	x := Subject{Device: t.Addr, Kind: "array", At: (Place{Range: t.Range}).At(), place: Place{Range: t.Range}}
+	x := Subject{Device: t.Addr, Kind: "array", At: (Place{Range: t.Range}).At(), place: Place{Range: t.Range}, target: t}
 	for _, transport := range t.Transport {
 		if transport == "rdma" {
 			x.Unsure = true // of which kind is not said

@@ -98,16 +98,6 @@ func (s *Site) marking(x *Subject, sw *Switch, known bool) {
 	}
 }
 
-// A Pair is two servers to pilot with.
-type Pair struct {
-	Target    string   `json:"target"`
-	Initiator string   `json:"initiator"`
-	Flavour   string   `json:"flavour"`
-	Over      []string `json:"over,omitempty"` // switches that both are cabled to; none: that is not known
-	Why       []string `json:"why"`
-	Needs     []string `json:"needs,omitempty"` // what has to be done before
-}
-
 // choose finds the flavour that all ends can do.
 func (a *Assessment) choose(s *Site) {
 	a.Flavours = []Flavour{}
@@ -169,98 +159,6 @@ func some(list []string) string {
 		return strings.Join(list, ", ")
 	}
 	return strings.Join(list[:mostPlaces], ", ") + fmt.Sprintf(" and %d more", len(list)-mostPlaces)
-}
-
-// pair proposes two servers: the fitter, then the better cabled ones first; the target is
-// one with drives.
-func (a *Assessment) pair(s *Site) {
-	flavour := a.Choice
-	if flavour == "" {
-		most := 1
-		for _, f := range a.Flavours {
-			if len(f.Can) > most {
-				flavour, most = f.Name, len(f.Can)
-			}
-		}
-	}
-	var list []*Subject
-	for i := range a.Subjects {
-		if x := &a.Subjects[i]; x.host != nil && slices.Contains(x.Flavours, flavour) {
-			list = append(list, x)
-		}
-	}
-	if len(list) < 2 {
-		a.NoPair = fmt.Sprintf("%d of the servers that were read can do the same kind of RDMA, and a pair takes two", len(list))
-		return
-	}
-	rank := func(x *Subject) int { return slices.Index([]Fitness{Ready, Unknown, Needs}, x.State) }
-	at := map[*Host][]string{}
-	for _, c := range s.cables {
-		if !slices.Contains(at[c.host], c.sw.Name) {
-			at[c.host] = append(at[c.host], c.sw.Name)
-		}
-	}
-	slices.SortStableFunc(list, func(x, y *Subject) int {
-		return cmp.Or(rank(x)-rank(y), len(at[y.host])-len(at[x.host]), cmp.Compare(x.Device, y.Device))
-	})
-	target := list[0]
-	for _, x := range list {
-		if rank(x) == rank(list[0]) && x.host.gives(s) > target.host.gives(s) {
-			target = x
-		}
-	}
-	var best *Subject
-	var over []string
-	for _, x := range list {
-		if x == target {
-			continue
-		}
-		both := slices.DeleteFunc(slices.Clone(at[x.host]), func(n string) bool { return !slices.Contains(at[target.host], n) })
-		better := best == nil || rank(x) == rank(best) && (len(both) > len(over) || len(both) == len(over) && x.host.gives(s) < best.host.gives(s))
-		if better {
-			best, over = x, both
-		}
-	}
-	p := &Pair{Target: target.Device, Initiator: best.Device, Flavour: flavour, Over: over}
-	p.Why = append(p.Why, fmt.Sprintf("both can do %s", flavour))
-	switch n := target.host.gives(s); {
-	case n >= declaredTarget:
-		p.Why = append(p.Why, target.Device+" is declared as a target")
-	case n > 0:
-		p.Why = append(p.Why, fmt.Sprintf("%s has %d drives", target.Device, n))
-	default:
-		p.Why = append(p.Why, "no server has a drive: the target would export memory or a file")
-	}
-	if len(over) > 0 {
-		p.Why = append(p.Why, "both are cabled to "+strings.Join(over, " and "))
-	} else {
-		p.Why = append(p.Why, "how they are cabled is not known")
-	}
-	for _, x := range []*Subject{target, best} {
-		for _, one := range x.Answers {
-			if one.State == Needs && !one.Aside {
-				p.Needs = append(p.Needs, strings.TrimSpace(x.Device+" "+one.Part)+" needs "+one.Text)
-			}
-		}
-	}
-	a.Pair = p
-}
-
-// declaredTarget outweighs any number of drives.
-const declaredTarget = 1 << 16
-
-// gives is how well a machine could export storage: as declared, else by its drives.
-func (h *Host) gives(s *Site) int {
-	n := 0
-	for _, c := range h.Controllers {
-		if c.Transport == "pcie" {
-			n++
-		}
-	}
-	if s.Model != nil && h.Server != nil && h.serves(s) {
-		n += declaredTarget
-	}
-	return n
 }
 
 // Fit is the worst of all subjects.

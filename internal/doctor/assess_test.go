@@ -28,10 +28,17 @@ func assessed(t *testing.T, s *Site) *Site {
 		sw.Reading.Facts.Model, sw.Reading.Facts.Version = "Nexus9000 C93180YC-FX", "10.3(4a)"
 	}
 	for _, h := range s.Hosts {
-		h.System = "Linux 6.14.2 x86_64"
+		h.System, h.Origins = "Linux 6.14.2 x86_64", ofLinux
 	}
 	return s
 }
+
+// Where the facts of three systems come from.
+var (
+	ofLinux   = host.Origins{System: "uname", Model: "DMI", Lanes: "/sys", RDMA: "/sys", Drives: "/sys/class/nvme", Enable: "the module %s", Serves: true}
+	ofESXi    = host.Origins{System: "esxcli system version get", Model: "esxcli hardware platform get", RDMA: "esxcli rdma device list", Enable: "an RDMA device (a module parameter)"}
+	ofWindows = host.Origins{System: "Win32_OperatingSystem", Model: "Win32_ComputerSystemProduct", RDMA: "Get-NetAdapterRdma", Enable: "a driver with NetworkDirect"}
+)
 
 // subject is what is said of a device.
 func subject(t *testing.T, a *Assessment, device string) Subject {
@@ -64,12 +71,12 @@ func TestAssess(t *testing.T) {
 		text         string
 	}{
 		"system":             {nil, "st2", "system", Ready, "6.14.2"},
-		"no system":          {machine(func(h *Host) { h.System, h.Facts.Kernel = "", "" }), "st2", "system", Unknown, "does not say"},
+		"no system":          {machine(func(h *Host) { h.System, h.Facts.Kernel = "", "" }), "st2", "system", Unknown, "does not report"},
 		"slot":               {nil, "st2", "pcie", Ready, "the port 100G"},
 		"narrow slot":        {nic(func(n *host.NICHealth) { n.PCIe = host.Lanes{Speed: 8, Width: 8} }), "st2", "pcie", Needs, "a slot with more lanes: PCIe 8 GT/s x8 carries 63 Gbit/s, and its link 100G"},
 		"narrow card":        {nic(func(n *host.NICHealth) { n.PCIe = host.Lanes{Speed: 8, Width: 8}; n.PCIeMax = n.PCIe }), "st2", "pcie", Needs, "a card with more lanes"},
-		"no lanes":           {nic(func(n *host.NICHealth) { n.PCIe = host.Lanes{} }), "st2", "pcie", Unknown, "which lanes"},
-		"no speed":           {nic(func(n *host.NICHealth) { n.Speed, n.ID = 0, "1234:5678" }), "st2", "pcie", Unknown, "how fast its port is is not known"},
+		"no lanes":           {nic(func(n *host.NICHealth) { n.PCIe = host.Lanes{} }), "st2", "pcie", Unknown, "does not report its lanes"},
+		"no speed":           {nic(func(n *host.NICHealth) { n.Speed, n.ID = 0, "1234:5678" }), "st2", "pcie", Unknown, "the speed of its port is not known"},
 		"speed of the card":  {nic(func(n *host.NICHealth) { n.Speed, n.PCIe = 0, host.Lanes{Speed: 8, Width: 8} }), "st2", "pcie", Needs, "the fastest card of its family"},
 		"rdma":               {nil, "st2", "rdma", Ready, "ConnectX-7 can do rocev2, infiniband, and does rocev2"},
 		"no module":          {nic(func(n *host.NICHealth) { n.RDMA = nil }), "st2", "rdma", Needs, "the module mlx5_ib"},
@@ -117,6 +124,145 @@ func TestAssess(t *testing.T) {
 			}
 			if c.state == Needs && x.State != Needs || c.state == Unknown && x.State == Ready {
 				t.Errorf("the device is %s", x.State)
+			}
+		})
+	}
+}
+
+// as has a machine be of another system, and its first NIC be what that reports.
+func as(of host.Origins, change func(*host.NICHealth)) func(*Site) {
+	return machine(func(h *Host) {
+		h.Origins, h.Bare, h.Controllers = of, true, nil
+		for i := range h.NICs {
+			h.NICs[i].ID, h.NICs[i].Model, h.NICs[i].PCIe, h.NICs[i].RDMA = "", "Mellanox NIC", host.Lanes{}, nil
+			change(&h.NICs[i])
+		}
+	})
+}
+
+func vmrdma(state string) func(*host.NICHealth) {
+	return func(n *host.NICHealth) { n.RDMA = []host.RDMAPort{{Device: "vmrdma0", Port: 1, State: state}} }
+}
+
+func netDirect(technology string, on bool) func(*host.NICHealth) {
+	return func(n *host.NICHealth) {
+		n.ID, n.Direct = "15b3:1021", &host.Direct{Technology: technology}
+		if on {
+			n.RDMA = []host.RDMAPort{{Device: "Ethernet 2", Port: 1, State: "ACTIVE"}}
+		}
+	}
+}
+
+// Each system is judged by its own facts, and each answer names where these come from.
+func TestAssessSystems(t *testing.T) {
+	for name, c := range map[string]struct {
+		change       func(*Site)
+		what         string
+		state        Fitness
+		text, source string
+		flavours     string
+	}{
+		"ESXi with an RDMA device":         {as(ofESXi, vmrdma("ACTIVE")), "rdma", Ready, "Mellanox NIC does RDMA by vmrdma0 (ACTIVE); the system does not report its protocol", "esxcli rdma device list", "[] unsure"},
+		"ESXi with one that is down":       {as(ofESXi, vmrdma("DOWN")), "rdma", Unknown, "vmrdma0 (DOWN)", "esxcli rdma device list", "[] unsure"},
+		"ESXi without one":                 {as(ofESXi, func(*host.NICHealth) {}), "rdma", Unknown, "Mellanox NIC has no row in the catalogue, and no RDMA device", "esxcli rdma device list", "[] unsure"},
+		"ESXi, a card of the catalogue":    {as(ofESXi, func(n *host.NICHealth) { n.ID = "15b3:1021" }), "rdma", Needs, "an RDMA device (a module parameter): NVIDIA ConnectX-7 can do", "esxcli rdma device list", "[rocev2 infiniband]"},
+		"lanes of ESXi":                    {as(ofESXi, vmrdma("ACTIVE")), "pcie", Unknown, "weft does not read PCIe lanes on this system", "esxcli system version get", "[] unsure"},
+		"drives of ESXi":                   {as(ofESXi, vmrdma("ACTIVE")), "drives", Ready, "it can be an initiator", "esxcli system version get", "[] unsure"},
+		"model of ESXi":                    {as(ofESXi, vmrdma("ACTIVE")), "catalogue", Unknown, "no row", "esxcli hardware platform get", "[] unsure"},
+		"Windows without a technology":     {as(ofWindows, netDirect("", true)), "rdma", Ready, "the system does not report the protocol of Ethernet 2 (ACTIVE)", "Get-NetAdapterRdma", "[rocev2 infiniband]"},
+		"Windows that does RoCE v2":        {as(ofWindows, netDirect("4", true)), "rdma", Ready, "and does rocev2", "Get-NetAdapterRdma", "[rocev2 infiniband]"},
+		"Windows that does iWARP":          {as(ofWindows, netDirect("1", true)), "rdma", Ready, "and does iwarp", "Get-NetAdapterRdma", "[rocev2 infiniband iwarp]"},
+		"Windows without an RDMA driver":   {as(ofWindows, netDirect("", false)), "rdma", Needs, "a driver with NetworkDirect: NVIDIA ConnectX-7", "Get-NetAdapterRdma", "[rocev2 infiniband]"},
+		"Windows, an unknown card with it": {as(ofWindows, func(n *host.NICHealth) { netDirect("4", true)(n); n.ID = "1:2" }), "rdma", Ready, "1:2 does rocev2", "Get-NetAdapterRdma", "[rocev2]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := assessed(t, rack())
+			c.change(s)
+			x := subject(t, Assess(s, nil, nil), "st2")
+			got := x.answer(c.what)
+			if got.State != c.state || !strings.Contains(got.Text, c.text) || !strings.Contains(got.Source, c.source) {
+				t.Errorf("%s: %s (%s)", got.State, got.Text, got.Source)
+			}
+			if flavours := fmt.Sprint(x.Flavours) + map[bool]string{true: " unsure"}[x.Unsure]; flavours != c.flavours {
+				t.Errorf("it can do %s, want %s", flavours, c.flavours)
+			}
+			for _, a := range x.Answers {
+				for _, alien := range []string{"uname", "DMI", "/sys", "mlx5_ib"} {
+					if strings.Contains(a.Source+a.Text, alien) {
+						t.Errorf("%s is not of its system: %s (%s)", alien, a.Text, a.Source)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A port beside those that the files declare is listed, and decides nothing.
+func TestAssessBeside(t *testing.T) {
+	s := assessed(t, filed())
+	h := s.Hosts[0]
+	h.NICs = append(h.NICs, host.NICHealth{NICFacts: host.NICFacts{ID: "15b3:1021", Interface: "eno1", PCI: "0000:01:00.0"}})
+	x := subject(t, Assess(s, nil, nil), h.Name)
+	if got := x.answer("rdma"); got.State != Needs || !got.Aside || got.Part != "eno1" || x.State != Ready {
+		t.Errorf("%s: %+v", x.State, got)
+	}
+}
+
+// A pair has a target that can be one: never a declared initiator, nor a machine of a system
+// on which weft runs no target; and an array where the files connect to one.
+func TestAssessRoles(t *testing.T) {
+	initiates := func(s *Site, of ...int) {
+		for _, n := range of {
+			s.Model.Initiators = append(s.Model.Initiators, &inventory.Initiator{Server: s.Hosts[n].Server})
+		}
+	}
+	slot := func(h *Host) {
+		for i := range h.NICs {
+			h.NICs[i].PCIe = host.Lanes{Speed: 8, Width: 8}
+		}
+	}
+	for name, c := range map[string]struct {
+		site         func() *Site
+		change       func(*Site)
+		target, init string // target "": there is no pair, and init is why
+	}{
+		"a target that needs something": {filed, func(s *Site) { s.Model.Targets = s.Model.Targets[:1]; initiates(s, 1, 2); slot(s.Hosts[0]) }, "st1", "st2"},
+		"its initiators are on ESXi": {filed, func(s *Site) {
+			s.Model.Targets = s.Model.Targets[:2]
+			initiates(s, 2)
+			as(ofESXi, vmrdma("ACTIVE"))(&Site{Hosts: s.Hosts[1:]})
+		}, "st1", "st3"},
+		"an initiator that is no target comes first": {filed, func(s *Site) {
+			s.Model.Targets = s.Model.Targets[:2]
+			initiates(s, 0, 1, 2)
+			as(ofESXi, vmrdma("ACTIVE"))(&Site{Hosts: s.Hosts[1:]})
+		}, "st1", "st3"},
+		"only initiators are known": {filed, func(s *Site) { s.Model.Targets = s.Model.Targets[:1]; initiates(s, 1, 2); s.Hosts = s.Hosts[1:] }, "", "no target of those that the files declare can do rocev2"},
+		"no initiator is known":     {filed, func(s *Site) { s.Model.Targets = s.Model.Targets[:1]; initiates(s, 1); s.Hosts = s.Hosts[:1] }, "", "no other server"},
+		"an array": {filed, func(s *Site) {
+			s.Model.Targets = []*inventory.Target{{Block: inventory.Block{Addr: "target.array"}, Engine: "external", Transport: []string{"rdma"}}}
+			initiates(s, 0)
+		}, "target.array", "st1"},
+		"ESXi without files": {rack, func(s *Site) {
+			for _, h := range s.Hosts[:2] {
+				h.Origins = ofESXi
+			}
+		}, "st3", "st1"},
+		"nobody does RDMA": {rack, func(s *Site) {
+			for _, h := range s.Hosts {
+				h.NICs = nil
+			}
+		}, "", "no device is known to do RDMA"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := assessed(t, c.site())
+			c.change(s)
+			out := Assess(s, nil, nil)
+			switch {
+			case c.target == "" && (out.Pair != nil || !strings.Contains(out.NoPair, c.init)):
+				t.Errorf("%+v, %s", out.Pair, out.NoPair)
+			case c.target != "" && (out.Pair == nil || out.Pair.Target != c.target || out.Pair.Initiator != c.init):
+				t.Errorf("%+v, %s", out.Pair, out.NoPair)
 			}
 		})
 	}

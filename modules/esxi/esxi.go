@@ -32,7 +32,7 @@ func OS() *host.OS {
 		Probe:    &host.Prober{Attached: readAttached, Live: readLive},
 		Witness:  witness,
 		Restart:  restarter(),
-		Facts:    &host.Teller{Looks: factsLooks, Parse: tellFacts, Check: checkNIC, Survey: surveyLooks, Surveyed: surveyed},
+		Facts:    &host.Teller{Origins: origins(), Looks: factsLooks, Parse: tellFacts, Check: checkNIC, Survey: surveyLooks, Surveyed: surveyed},
 		Health:   &host.Examiner{Looks: examineLooks, Parse: examined},
 		Without: map[host.Feature]string{
 			host.Intents: "drives, targets and weft's own agents are none of a hypervisor's",
@@ -87,4 +87,9 @@ func release(r row) string {
 		name += " " + strings.ToLower(build)
 	}
 	return name
+}
+
+func origins() host.Origins {
+	return host.Origins{System: command(versionLook()), Model: command(platformLook()), RDMA: command(rdmaLook()),
+		Enable: "an RDMA device (its RDMA driver, and for some drivers a module parameter that turns RDMA on)"}
 }

@@ -15,7 +15,9 @@ type Health struct {
 	Facts ServerFacts `json:"facts"` // with all of its NICs
 	Name  string      `json:"hostname,omitempty"`
 
-	Bare   bool   `json:"bare,omitempty"`   // what it is was read, and not how it is: its system has no more
+	Bare    bool    `json:"bare,omitempty"` // what it is was read, and not how it is: its system has no more
+	Origins Origins `json:"-"`              // what its facts are read with
+
 	System string `json:"system,omitempty"` // its kernel, as it named itself to who logged in
 
 	Clock   *time.Time    `json:"clock,omitempty"`   // its time
@@ -183,7 +185,7 @@ func (d *Machine) Health(ctx context.Context) (*Health, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask %s how it is: %w", d.name, err)
 	}
-	h.System = id.System
+	h.System, h.Origins = id.System, d.os.Facts.Origins
 	if h.Clock != nil {
 		h.Slack = after.Sub(before)
 		h.Skew = h.Clock.Sub(before.Add(h.Slack / 2))

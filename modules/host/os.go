@@ -263,6 +263,7 @@ type Armed struct {
 
 // A Teller asks a machine what it is.
 type Teller struct {
+	Origins Origins
 	// Looks are at the machine and its NICs, all of it or what something is compared
 	// with.
 	Looks func(all bool, nics []NIC) []remote.Look

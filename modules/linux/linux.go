@@ -24,7 +24,7 @@ func OS() *host.OS {
 		Fence:    keepsakes().Fence(),
 		Intents:  true,
 		Declares: declared,
-		Facts:    &host.Teller{Looks: factsLooks, Parse: tellFacts, Check: checkNIC, Survey: surveyLooks, Surveyed: surveyed},
+		Facts:    &host.Teller{Origins: origins(), Looks: factsLooks, Parse: tellFacts, Check: checkNIC, Survey: surveyLooks, Surveyed: surveyed},
 		Health:   &host.Examiner{Looks: healthLooks, Parse: tellHealth},
 
 		Counters: readCounters,
@@ -60,4 +60,9 @@ func parseWho(s remote.Seen) (id plan.Identity) {
 
 func script(text string, args ...string) remote.Cmd {
 	return remote.Cmd{Args: append([]string{"sh", "-c", text, "sh"}, args...)}
+}
+
+func origins() host.Origins {
+	return host.Origins{System: "uname, /etc/os-release", Model: "DMI of the machine", Lanes: "/sys of the machine", RDMA: "/sys of the machine", Drives: "/sys/class/nvme, /dev/disk/by-id",
+		Enable: "the module %s", Serves: true}
 }

@@ -28,7 +28,7 @@ func OS() *host.OS {
 		Declares: declared,
 		Witness:  witness,
 		Agent:    agentOf,
-		Facts:    &host.Teller{Looks: factsLooks, Parse: tellFacts, Check: checkNIC, Survey: surveyLooks, Surveyed: surveyed},
+		Facts:    &host.Teller{Origins: origins(), Looks: factsLooks, Parse: tellFacts, Check: checkNIC, Survey: surveyLooks, Surveyed: surveyed},
 		Health:   &host.Examiner{Looks: examineLooks, Parse: examined},
 		Without: map[host.Feature]string{
 			host.Intents:  "drives, targets and connections of the kernel are not managed on Windows",
@@ -100,4 +100,9 @@ func parseWho(s remote.Seen) (id plan.Identity) {
 		id.Warnings = append(id.Warnings, w.Caption+" is no Windows Server: what weft knows is of that")
 	}
 	return id
+}
+
+func origins() host.Origins {
+	return host.Origins{System: "Win32_OperatingSystem", Model: "Win32_ComputerSystemProduct", RDMA: "Get-NetAdapterRdma, *NetworkDirectTechnology",
+		Enable: "a driver with NetworkDirect (Get-NetAdapterRdma does not list it)"}
 }
