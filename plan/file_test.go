@@ -23,9 +23,9 @@ func samplePlan() *Plan {
 			{Address: "switch.leaf-a", Items: 2, Error: "no route to host", Hint: "is it plugged in?"},
 		},
 		Steps: []PlannedStep{
-			{ID: mtu, Range: rangeAt("hosts.weft.hcl", 9), Changes: []Change{{"bytes", "1500", "9000", ImpactLinkFlap}},
+			{ID: mtu, Range: rangeAt("hosts.weft.hcl", 9), Changes: []Change{{"bytes", "1500", "9000", ImpactLinkFlap, ""}},
 				Send: []string{"ip link set dev ens1f0 mtu 9000"}, Undo: []string{"ip link set dev ens1f0 mtu 1500"}},
-			{ID: pfc, Range: rangeAt(`c:\dir, a\x.hcl`, 2), Changes: []Change{{"priorities", "", "<3>", ImpactTraffic}},
+			{ID: pfc, Range: rangeAt(`c:\dir, a\x.hcl`, 2), Changes: []Change{{"priorities", "", "<3>", ImpactTraffic, ""}},
 				Needs: []ID{mtu}},
 		},
 		Notes:    []Note{{Range: rangeAt("a.weft.hcl", 3), Block: "rollout.x", Text: "described, not yet managed"}},

@@ -27,8 +27,8 @@ func TestFoldedPart(t *testing.T) {
 	leaf, spine := ID{"switch.leaf-a", "vlan", "7"}, ID{"switch.spine", "vlan", "7"}
 	p.Devices = append(p.Devices, PlannedDevice{Address: spine.Device, Items: 1})
 	p.Steps = append(p.Steps,
-		PlannedStep{ID: leaf, Changes: []Change{{"name", "", "roce", ImpactNone}}, Needs: []ID{p.Steps[0].ID}, Phase: "b"},
-		PlannedStep{ID: spine, Changes: []Change{{"name", "", "roce", ImpactNone}}, Needs: []ID{leaf}, Phase: "b"})
+		PlannedStep{ID: leaf, Changes: []Change{{"name", "", "roce", ImpactNone, ""}}, Needs: []ID{p.Steps[0].ID}, Phase: "b"},
+		PlannedStep{ID: spine, Changes: []Change{{"name", "", "roce", ImpactNone, ""}}, Needs: []ID{leaf}, Phase: "b"})
 	p.Refusals = append(p.Refusals, Refusal{ID: leaf, Text: "is refused"})
 	var b bytes.Buffer
 	if err := p.Write(&b); err != nil {
@@ -77,7 +77,7 @@ func BenchmarkReadPlan(b *testing.B) {
 		name := fmt.Sprintf("server.dc%02d-n%05d", i%sites, i)
 		p.Devices = append(p.Devices, PlannedDevice{Address: name, Identity: Identity{MachineID: name}, Items: 2})
 		for _, kind := range []string{"mtu", "pfc"} {
-			p.Steps = append(p.Steps, PlannedStep{ID: ID{name, kind, "p0"}, Changes: []Change{{"value", "off", "on", ImpactTraffic}}, Send: []string{kind + " on"}, Undo: []string{kind + " off"}, Phase: "first"})
+			p.Steps = append(p.Steps, PlannedStep{ID: ID{name, kind, "p0"}, Changes: []Change{{"value", "off", "on", ImpactTraffic, ""}}, Send: []string{kind + " on"}, Undo: []string{kind + " off"}, Phase: "first"})
 		}
 	}
 	var text bytes.Buffer

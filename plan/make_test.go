@@ -48,7 +48,7 @@ func TestMake(t *testing.T) {
 	if len(late.Needs) != 1 || late.Needs[0].String() != "b/v.new" {
 		t.Errorf("a/v.late needs %v", late.Needs)
 	}
-	if want := []Change{{"value", "", "1", ImpactNone}}; !reflect.DeepEqual(late.Changes, want) ||
+	if want := []Change{{"value", "", "1", ImpactNone, ""}}; !reflect.DeepEqual(late.Changes, want) ||
 		late.Send[0] != "set v.late 1" || late.Undo[0] != "set v.late " || late.Range.Start.Line != 1 {
 		t.Errorf("step %+v", late)
 	}

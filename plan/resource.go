@@ -54,6 +54,10 @@ type Change struct {
 	Before string `json:"before"` // as shown to people; "" is absent
 	After  string `json:"after"`
 	Impact Impact `json:"impact"`
+
+	// Digest identifies what Before and After only count, such as the lines of a new file: a plan
+	// is stale where it differs. "" where Before and After are the whole values.
+	Digest string `json:"digest,omitempty"`
 }
 
 // Changed is the difference of one attribute, if there is one.

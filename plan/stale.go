@@ -168,6 +168,9 @@ func movedChanges(planned, fresh []Change) []Moved {
 		case c.After != p.After:
 			moved = append(moved, Moved{Path: c.Path, Planned: p.After, Now: c.After,
 				Why: "another value is wanted"})
+		case c.Digest != p.Digest:
+			moved = append(moved, Moved{Path: c.Path, Planned: p.Digest, Now: c.Digest,
+				Why: "the content differs from what was planned"})
 		case c.Before != p.Before && c.Before != p.After && p.Before != Unknown: // a run that was cut off may have done the earlier step
 			moved = append(moved, Moved{Path: c.Path, Planned: p.Before, Now: c.Before,
 				Why: "it changed on the device"})

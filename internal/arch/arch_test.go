@@ -57,7 +57,7 @@ var may = map[string][]string{
 	"modules/host/posix": {"modules/host", "internal/remote"}, // a memory, of those systems that have a shell
 	// One host system. Its kinds stand apart by what they are about.
 	"modules/linux/see":     {"internal/remote"},
-	"modules/linux/put":     {"internal/remote", "internal/agent"},
+	"modules/linux/put":     {"plan", "internal/remote", "internal/agent"},
 	"modules/linux/nic":     {"modules/host", "modules/linux/see", "modules/linux/put", "plan", "inventory", "internal/remote"},
 	"modules/linux/storage": {"modules/host", "modules/linux/see", "modules/linux/put", "plan", "inventory", "internal/remote"},
 	"modules/linux/system":  {"modules/host", "modules/linux/see", "modules/linux/put", "plan", "inventory", "internal/remote", "internal/agent"},

@@ -190,8 +190,8 @@ func (a *Agent) Diff(have *Agent) []plan.Change {
 	if have.runs(a.Unit, want) && have.reloads(a.Config, true) {
 		impact = plan.ImpactNone
 	}
-	out = append(out, plan.Changed("config", put.Short(put.Sum(have.Config)), put.Short(put.Sum(a.Config)), impact)...)
-	out = append(out, plan.Changed("unit", put.Short(put.Sum(have.Unit)), put.Short(put.Sum(a.Unit)), plan.ImpactTraffic)...) // it restarts
+	out = append(out, put.FileChanges("config", have.Config, a.Config, agent.Attributes, impact)...)
+	out = append(out, put.FileChanges("unit", have.Unit, a.Unit, put.UnitSettings, plan.ImpactTraffic)...) // it restarts
 	out = append(out, plan.Changed("enabled", have.Enabled, a.wants(a.Enabled), plan.ImpactNone)...)
 	out = append(out, plan.Changed("active", have.Active, a.wants(a.Active), plan.ImpactTraffic)...)
 	if have.Active && a.wants(a.Active) {
@@ -199,7 +199,9 @@ func (a *Agent) Diff(have *Agent) []plan.Change {
 		if have.stale {
 			out = append(out, plan.Change{Path: "running.keys", Before: "of before", After: "as in the files"})
 		}
-		out = append(out, plan.Changed("running.config", put.Short(have.RunningConfig), put.Short(put.Sum(a.Config)), impact)...)
+		if have.RunningConfig != put.Sum(a.Config) {
+			out = append(out, plan.Change{Path: "running.config", Before: "other than declared", After: "as declared", Impact: impact})
+		}
 	}
 	return out
 }

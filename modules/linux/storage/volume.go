@@ -124,7 +124,7 @@ func (v *Volume) Diff(have *Volume) []plan.Change {
 	if have.Bytes < v.Bytes {
 		out = plan.Changed("size", exactly(have.Bytes), exactly(v.Bytes), plan.ImpactNone)
 	}
-	return append(out, plan.Changed("udev", put.Short(put.Sum(have.Rule)), put.Short(put.Sum(v.Rule)), plan.ImpactNone)...)
+	return append(out, put.FileChanges("udev", have.Rule, v.Rule, nil, plan.ImpactNone)...)
 }
 
 // exactly writes bytes as files do, in the unit that gives the shortest exact

@@ -168,8 +168,8 @@ func (b *Boot) Parse(s remote.Seen) (*Boot, error) {
 func (b *Boot) absent() *Boot { return &Boot{Owner: b.Owner, Part: b.Part} }
 
 func (b *Boot) Diff(have *Boot) []plan.Change {
-	out := plan.Changed("script", put.Short(put.Sum(have.Script)), put.Short(put.Sum(b.Script)), plan.ImpactNone)
-	out = append(out, plan.Changed("unit", put.Short(put.Sum(have.Unit)), put.Short(put.Sum(b.Unit)), plan.ImpactNone)...)
+	out := put.FileChanges("script", have.Script, b.Script, nil, plan.ImpactNone)
+	out = append(out, put.FileChanges("unit", have.Unit, b.Unit, put.UnitSettings, plan.ImpactNone)...)
 	return append(out, plan.Changed("enabled", have.Enabled, b.Enabled, plan.ImpactNone)...)
 }
 

@@ -88,7 +88,7 @@ func (m *Memlock) users() string {
 func (m *Memlock) Diff(have *Memlock) []plan.Change {
 	out := plan.Changed("memlock", have.users(), m.users(), plan.ImpactNone)
 	if len(out) == 0 {
-		out = plan.Changed("file", put.Short(put.Sum(have.Text)), put.Short(put.Sum(m.Text)), plan.ImpactNone)
+		out = put.FileChanges("file", have.Text, m.Text, nil, plan.ImpactNone)
 	}
 	return out
 }
