@@ -105,7 +105,7 @@ func (a *app) applyNew(ctx context.Context, f planFlags, how order) error {
 		return err
 	}
 	defer p.Close()
-	if err := a.planned(made, f); err != nil {
+	if err := a.planned(ctx, made, f); err != nil {
 		return notApplied(err)
 	}
 	if how.takeover != "" {

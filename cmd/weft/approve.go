@@ -64,6 +64,7 @@ not begun.`,
 	s.StringVar(&f.ticket, "ticket", "", "of a change, for the record")
 	s.StringVar(&f.expires, "expires", "24h", "how long it is good: 8h, 3d, or until a time in RFC 3339; at most 90 days")
 	s.StringVar(&f.out, "out", "", "the file to write, and FILE.sig")
+	output(s, "out", twoFile)
 	s.StringVar(&f.key, "key", "", "the SSH key (a file, or the public half of a key in the agent)")
 	s.BoolVar(&f.withdraw, "withdraw", false, "instead: take back what this key has signed for a phase of the run that has not begun")
 	a.signerFlags(cmd)
@@ -113,7 +114,7 @@ func (a *app) approve(ctx context.Context, args []string, f approval) error {
 		if where == "" {
 			where = args[0] + "." + approve.FileName(s, key)
 		}
-		err = approve.Write(where, x)
+		err = approve.Write(ctx, where, x)
 	}
 	if err != nil {
 		return err

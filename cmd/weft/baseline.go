@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
+	"weft/internal/hint"
+	"weft/internal/outfile"
 	"weft/internal/prove"
 	"weft/internal/run"
 )
@@ -30,18 +33,32 @@ func (a *app) baseline(ctx context.Context, name string) (*prove.Baseline, error
 
 // keepBaseline keeps what was measured, to compare with later.
 func (a *app) keepBaseline(ctx context.Context, name string, res *prove.Result) error {
-	var err error
 	if name == keptBaseline {
-		_, err = a.runs().KeepBaseline(ctx, a.lab, res)
-	} else {
-		_, err = run.KeepBaseline(a.inDir(name), a.lab, res)
+		_, err := a.runs().KeepBaseline(ctx, a.lab, res)
+		return err
 	}
-	return err
+	path := a.inDir(name)
+	was := path
+	if !isFile(path) {
+		was = "" // a device or FIFO holds no baseline
+	}
+	_, err := run.KeepBaseline(was, a.lab, res, func(text []byte) error {
+		if !onStdout(name) {
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				return err
+			}
+		}
+		return a.write(ctx, path, text, outfile.Options{})
+	})
+	if err != nil {
+		return hint.Wrap(fmt.Errorf("--save-baseline: %w", err), "%s", hint.Of(err))
+	}
+	return nil
 }
 
 // inDir is a file that was named, seen from the directory of --chdir.
 func (a *app) inDir(name string) string {
-	if filepath.IsAbs(name) {
+	if filepath.IsAbs(name) || onStdout(name) {
 		return name
 	}
 	return filepath.Join(a.dir, name)

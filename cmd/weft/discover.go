@@ -163,6 +163,9 @@ func (f *discoverFlags) checked() error {
 	if err == nil {
 		err = checkUsers("switch-user", f.login.SwitchUser)
 	}
+	if info, no := os.Stat(f.out); err == nil && (onStdout(f.out) || no == nil && !info.IsDir()) {
+		err = usage(fmt.Errorf("--out %s: discover writes several files, so name a directory", f.out))
+	}
 	return err
 }
 
@@ -266,7 +269,7 @@ func (a *app) discover(ctx context.Context, f discoverFlags) error {
 	case err != nil:
 		return err
 	}
-	return a.discovered(site, r, f.out)
+	return a.discovered(ctx, site, r, f.out)
 }
 
 // standing is what the files in --out declare already, to which is added; nil: there are

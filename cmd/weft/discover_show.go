@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,7 +17,7 @@ import (
 )
 
 // discovered shows what was found, and writes the files where they are proven.
-func (a *app) discovered(site *discover.Site, r *discover.Result, out string) error {
+func (a *app) discovered(ctx context.Context, site *discover.Site, r *discover.Result, out string) error {
 	a.showFindings(r)
 	if n := len(r.Failed); n > 0 {
 		a.showFailed(r.Failed)
@@ -40,7 +41,7 @@ func (a *app) discovered(site *discover.Site, r *discover.Result, out string) er
 		texts = append(texts, text{free(out, name), content})
 	}
 	slices.SortFunc(texts, func(a, b text) int { return strings.Compare(a.name, b.name) })
-	if err := writeNew(out, texts); err != nil {
+	if err := writeNew(ctx, out, texts); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
 	a.showDiscovered(r, texts, out)

@@ -99,6 +99,7 @@ they grow are judged with --watch, which reads twice.
 	s.BoolVar(&f.assess, "assess", false, "instead: what servers, switches and arrays are fit for, the RDMA that all share, and a pair to pilot with")
 	s.BoolVar(&f.fix, "fix", false, "also plan what of the files mends findings; nothing is changed")
 	s.StringVar(&f.out, "out", "", "with --fix: save that plan for weft apply")
+	output(s, "out")
 	s.BoolVar(&f.rights, "privileges", false, "instead: list what logins on servers and switches need; asks no device")
 	s.BoolVar(&f.reader, "reader", false, "instead: print the program that reads as root for logins with become = \"weft-read\"; asks no device")
 	s.StringVar(&f.become, "become", "sudo", "how root is become on --hosts: sudo, weft-read, or nothing")

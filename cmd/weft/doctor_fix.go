@@ -68,12 +68,12 @@ func (a *app) cure(ctx context.Context, f doctorFlags, list []remedy) error {
 		return err
 	}
 	defer p.Close()
-	err = a.planned(made, flags)
+	err = a.planned(ctx, made, flags)
 	a.uncured(list, mending(made, p.Model))
 	if err != nil && !errors.As(err, new(*quietError)) { // of which doctor's own code says enough
 		return err
 	}
-	if f.out != "" && len(made.Steps) > 0 && len(made.Refusals) == 0 && !a.json {
+	if f.out != "" && !onStdout(f.out) && len(made.Steps) > 0 && len(made.Refusals) == 0 && !a.json {
 		fmt.Fprintf(a.stdout, "\nweft apply %s carries it out; weft doctor then says what is left.\n", f.out)
 	}
 	return nil

@@ -24,6 +24,7 @@ differs has drifted. It changes nothing, and exits 2 when there is any.
 	}
 	f.scope(cmd)
 	cmd.Flags().StringVar(&f.out, "out", "", "save the plan that sets it right, for weft apply")
+	output(cmd.Flags(), "out")
 	return cmd
 }
 
@@ -42,7 +43,7 @@ func (a *app) drift(ctx context.Context, f planFlags) error {
 		view.Drift(a.stdout, made, pending, f.show)
 	}
 	if f.out != "" && len(made.Steps) > 0 {
-		if err := a.save(made, f.out); err != nil {
+		if err := a.save(ctx, made, f); err != nil {
 			return err
 		}
 	}

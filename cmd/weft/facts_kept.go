@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"weft/internal/flock"
 	"weft/internal/hint"
+	"weft/internal/outfile"
 	"weft/internal/report"
 	"weft/internal/slice"
 	"weft/internal/view"
@@ -42,7 +44,7 @@ func (a *app) keepFacts(list []told) error {
 	if err := os.MkdirAll(filepath.Dir(a.lastFacts()), 0o700); err != nil {
 		return err
 	}
-	lock, err := os.OpenFile(a.lastFacts()+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := flock.Open(a.lastFacts() + ".lock")
 	if err != nil {
 		return err
 	}
@@ -67,7 +69,7 @@ func (a *app) keepFacts(list []told) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(a.lastFacts(), text)
+	return outfile.Write(context.Background(), a.lastFacts(), text, outfile.Options{Secret: true})
 }
 
 // readFacts reads what is kept; nothing is kept of the lab where real devices are asked for,

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/hint"
+	"weft/internal/outfile"
 	"weft/internal/view"
 	"weft/inventory"
 	"weft/inventory/language"
@@ -116,7 +117,7 @@ func (a *app) format(ctx context.Context, args []string, f fmtFlags) error {
 		}
 		changed++
 		if !f.check {
-			if err := replaceFile(s.path, s.after); err != nil {
+			if err := outfile.Write(ctx, s.path, s.after, outfile.Options{}); err != nil {
 				return fmt.Errorf("write %s: %w", s.name, err)
 			}
 		}
@@ -300,29 +301,4 @@ func (w *walk) file(name string) error {
 		w.found = append(w.found, &source{name: name, path: path})
 	}
 	return nil
-}
-
-// replaceFile gives a file another content, whole or not at all. Its mode
-// stays.
-func replaceFile(path string, text []byte) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".weft-fmt-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // there only after an error
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Chmod(f.Name(), info.Mode()&(fs.ModePerm|fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky)); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/hub"
+	"weft/internal/outfile"
 	"weft/inventory/language"
 )
 
@@ -50,7 +51,9 @@ nobody else. Who has it is taken for them. It is made once: weft keeps its publi
 				return usage(err)
 			}
 			return asAdmin(*dir, func(s *hub.Session) error {
-				effects, err := s.Add(cmd.Context(), m, out)
+				effects, err := s.Add(cmd.Context(), m, func(secret []byte) error {
+					return a.write(cmd.Context(), out, secret, outfile.Options{Secret: true, New: true})
+				}, func() { a.drop(out) })
 				if err != nil {
 					return err
 				}
@@ -64,6 +67,7 @@ nobody else. Who has it is taken for them. It is made once: weft keeps its publi
 	f.StringVar(&kind, "kind", string(hub.Person), "person, pipeline or worker")
 	f.StringVar(&site, "site", "", "of a worker")
 	f.StringVar(&out, "out", "", "file to write, which must not be there")
+	output(f, "out")
 	return cmd
 }
 

@@ -15,6 +15,7 @@ import (
 	"weft/examples"
 	"weft/internal/discover"
 	"weft/internal/hint"
+	"weft/internal/outfile"
 	"weft/internal/remote"
 	"weft/plan"
 )
@@ -43,9 +44,9 @@ Templates: ` + strings.Join(examples.Names(), ", "),
 			case from == "lab":
 				return a.initFromLab(cmd.Context())
 			case from != "":
-				return a.initFrom(from)
+				return a.initFrom(cmd.Context(), from)
 			}
-			return a.writeTemplate(template)
+			return a.writeTemplate(cmd.Context(), template)
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "begin with the files of this directory, or of the devices of the lab: lab")
@@ -65,7 +66,7 @@ func initArgs(_ *cobra.Command, args []string) error {
 	return usage(hint.Wrap(errors.New("usage: weft init"), "a directory is named with -C: weft -C %s init", remote.Quote(args[0])))
 }
 
-func (a *app) writeTemplate(template string) error {
+func (a *app) writeTemplate(ctx context.Context, template string) error {
 	files, ok := examples.Open(template)
 	if !ok {
 		return usage(hint.Wrap(fmt.Errorf("--template: there is no template %q", template),
@@ -75,11 +76,11 @@ func (a *app) writeTemplate(template string) error {
 	if err != nil {
 		return err
 	}
-	return a.writeStart(texts)
+	return a.writeStart(ctx, texts)
 }
 
 // initFrom writes the files of another directory.
-func (a *app) initFrom(dir string) error {
+func (a *app) initFrom(ctx context.Context, dir string) error {
 	var texts []text
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -104,7 +105,7 @@ func (a *app) initFrom(dir string) error {
 	if texts == nil {
 		return usage(hint.Wrap(fmt.Errorf("--from %s: no file of weft stands there", dir), "they are called NAME.weft.hcl and NAME.weftvars; an example is written by --template"))
 	}
-	return a.writeStart(texts)
+	return a.writeStart(ctx, texts)
 }
 
 // initFromLab discovers the devices of the lab that is up.
@@ -123,13 +124,13 @@ func (a *app) initFromLab(ctx context.Context) error {
 		return err // nothing was written
 	}
 	if _, no := os.Lstat(filepath.Join(a.dir, ".gitignore")); no != nil {
-		err = errors.Join(err, writeOne(filepath.Join(a.dir, ".gitignore"), []byte(gitignore)))
+		err = errors.Join(err, writeOne(ctx, filepath.Join(a.dir, ".gitignore"), []byte(gitignore)))
 	}
 	return err
 }
 
 // writeStart writes files where nothing is in the way.
-func (a *app) writeStart(texts []text) error {
+func (a *app) writeStart(ctx context.Context, texts []text) error {
 	if err := os.MkdirAll(a.dir, 0o755); err != nil {
 		return fmt.Errorf("--chdir: %w", err)
 	}
@@ -141,7 +142,7 @@ func (a *app) writeStart(texts []text) error {
 	if !ignored {
 		texts = append(texts, text{".gitignore", []byte(gitignore)})
 	}
-	if err := writeNew(a.dir, texts); err != nil {
+	if err := writeNew(ctx, a.dir, texts); err != nil {
 		return err
 	}
 	a.begun(texts, ignored)
@@ -202,9 +203,9 @@ func isOrAre(n int) string {
 }
 
 // writeNew writes all files or none. It replaces nothing.
-func writeNew(dir string, texts []text) error {
+func writeNew(ctx context.Context, dir string, texts []text) error {
 	for i, t := range texts {
-		err := writeOne(filepath.Join(dir, t.name), t.content)
+		err := writeOne(ctx, filepath.Join(dir, t.name), t.content)
 		if err == nil {
 			continue
 		}
@@ -216,19 +217,11 @@ func writeNew(dir string, texts []text) error {
 	return nil
 }
 
-func writeOne(path string, content []byte) error {
+func writeOne(ctx context.Context, path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(path))
-	}
-	return nil
+	return outfile.Write(ctx, path, content, outfile.Options{New: true, Mode: 0o644})
 }
 
 // begun says what was written and how to go on.

@@ -98,11 +98,7 @@ func (a *app) detach(ctx context.Context, real bool) error {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(a.dir, ".weft", "lab")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	log, err := os.OpenFile(filepath.Join(dir, "lab.log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	log, err := lab.CreateLog(a.dir)
 	if err != nil {
 		return err
 	}

@@ -95,6 +95,7 @@ func stream(w io.Writer) io.Writer {
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	document       io.Writer      // standard output, of a file that is written there; stdout is then stderr
 	agents         *bundle.Bundle // that are installed
 
 	dir         string
@@ -153,7 +154,10 @@ There is no state file: every command reads the devices.`,
 				return fmt.Errorf("--parallelism: %d devices at once; 1 or more", a.parallelism)
 			}
 			a.accepted = true
-			return a.guarded(cmd)
+			if err := a.guarded(cmd); err != nil {
+				return err
+			}
+			return a.outputs(cmd)
 		},
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}

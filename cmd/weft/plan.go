@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"weft/internal/hint"
+	"weft/internal/outfile"
 	"weft/internal/run"
 	"weft/internal/slice"
 	"weft/internal/view"
@@ -129,15 +129,12 @@ of the directory is read. What is not known for that is said, and with
 				return err
 			}
 			defer p.Close()
-			err = a.planned(made, f)
-			if f.sign != "" {
-				err = errors.Join(sign(ctx, f.sign, f.out), err)
-			}
-			return err
+			return a.planned(ctx, made, f)
 		}),
 	}
 	f.scope(cmd)
 	cmd.Flags().StringVar(&f.out, "out", "", "save the plan to a file for weft apply and weft show")
+	output(cmd.Flags(), "out")
 	cmd.Flags().StringVar(&f.sign, "sign", "", "sign the saved plan with this SSH key (a file, or the public half of a key in the agent): FILE.sig")
 	cmd.Flags().BoolVar(&f.detailed, "detailed-exitcode", false, "exit 2 when there are changes")
 	cmd.Flags().BoolVar(&f.destroy, "destroy", false, "plan to remove everything that weft did")
@@ -173,13 +170,13 @@ func (a *app) plan(ctx context.Context, f planFlags) (*run.Site, *plan.Plan, err
 }
 
 // planned shows and saves a plan and says how the command ends.
-func (a *app) planned(p *plan.Plan, f planFlags) error {
+func (a *app) planned(ctx context.Context, p *plan.Plan, f planFlags) error {
 	if !a.json {
 		f.show.Style = a.style(a.stdout)
 		view.Plan(a.stdout, p, f.show)
 	}
 	if f.out != "" {
-		if err := a.save(p, f.out); err != nil {
+		if err := a.save(ctx, p, f); err != nil {
 			return err
 		}
 	}
@@ -225,23 +222,28 @@ func (f *planFlags) allowed(p *plan.Plan) error {
 		"leave them out with --exclude, or allow more with --max-impact")
 }
 
-// save writes a plan file whole or not at all, for its owner only, and keeps it in a
-// store that others share. It names the run that the plan is to be.
-func (a *app) save(p *plan.Plan, path string) error {
+// save writes a plan file and its signature, and keeps the plan in a store that others
+// share. It names the run that the plan is to be.
+func (a *app) save(ctx context.Context, p *plan.Plan, f planFlags) error {
 	p.Run = plan.NewRunID(time.Now())
 	var text bytes.Buffer
 	if err := p.Write(&text); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	if err := writeWhole(path, text.Bytes()); err != nil {
-		return fmt.Errorf("--out: %w", err)
+	if err := a.write(ctx, f.out, text.Bytes(), outfile.Options{Secret: true}); err != nil {
+		return hint.Wrap(fmt.Errorf("--out: %w", err), "%s", hint.Of(err))
+	}
+	if f.sign != "" {
+		if err := sign(ctx, f.sign, f.out, text.Bytes()); err != nil {
+			return err
+		}
 	}
 	if a.untrusted || !a.runs().Shared() { // what is not known is applied by nobody
 		return nil
 	}
 	digest, err := a.runs().KeepPlan(context.Background(), p, who())
 	if err != nil {
-		return fmt.Errorf("--out: %s is written, and not kept in the store: %w", path, err)
+		return fmt.Errorf("--out: %s is written, and not kept in the store: %w", f.out, err)
 	}
 	if a.json {
 		a.emit(plan.Event{Type: plan.EventNote, Message: "the plan is kept in " + a.runs().Where(), Data: map[string]any{"digest": string(digest), "run": p.Run}})
@@ -249,14 +251,4 @@ func (a *app) save(p *plan.Plan, path string) error {
 	}
 	_, err = fmt.Fprintf(a.stdout, "\nKept in %s, to be carried out from anywhere: weft apply store:%s\n", a.runs().Where(), digest)
 	return err
-}
-
-// writeWhole writes a file whole or not at all, for its owner only.
-func writeWhole(path string, text []byte) error {
-	tmp := path + ".new"
-	defer os.Remove(tmp)
-	if err := os.WriteFile(tmp, text, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(tmp, path)
 }

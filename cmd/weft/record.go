@@ -1,14 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"weft/internal/hint"
+	"weft/internal/outfile"
 	"weft/inventory"
 	"weft/modules"
 	"weft/plan"
@@ -36,6 +37,7 @@ away.
 		RunE: a.does(func(ctx context.Context, args []string) error { return a.recordSwitch(ctx, args[0], file, anonymous) }),
 	}
 	cmd.Flags().StringVarP(&file, "out", "o", "", "write to this file, which must not exist, instead of to stdout")
+	output(cmd.Flags(), "out")
 	cmd.Flags().BoolVar(&anonymous, "anonymous", false, "replace host and user names, addresses, MACs, serial numbers and free texts, and say how many")
 	return cmd
 }
@@ -85,13 +87,8 @@ func (a *app) recordSwitch(ctx context.Context, selector, file string, anonymous
 		_, err = fmt.Fprint(a.stdout, text)
 		return err
 	}
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return hint.Wrap(fmt.Errorf("record: %w", err), "name a new file with -o")
+	if err := a.write(ctx, file, []byte(text), outfile.Options{New: true}); err != nil {
+		return hint.Wrap(fmt.Errorf("record: %w", err), "%s", cmp.Or(hint.Of(err), "name a new file with -o"))
 	}
-	if _, err := f.WriteString(text); err != nil {
-		f.Close()
-		return fmt.Errorf("record: %w", err)
-	}
-	return f.Close()
+	return nil
 }

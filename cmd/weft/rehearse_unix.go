@@ -120,7 +120,7 @@ func (a *app) nothing(ctx context.Context, f planFlags, note, wrong string) erro
 		return err
 	}
 	if len(made.Steps) > 0 {
-		err = errors.Join(a.planned(made, f), hint.Wrap(&codeError{exitFailed, errors.New(wrong)},
+		err = errors.Join(a.planned(ctx, made, f), hint.Wrap(&codeError{exitFailed, errors.New(wrong)},
 			"no real device was touched; the steps above say what differs"))
 	}
 	return errors.Join(err, p.Close())
@@ -136,7 +136,7 @@ func (a *app) scene(ctx context.Context, f planFlags, note string) error {
 	}
 	defer p.Close()
 	f.show.Concise = true
-	if err := a.planned(made, f); err != nil {
+	if err := a.planned(ctx, made, f); err != nil {
 		return err
 	}
 	return a.carryOut(ctx, p, made, run.Order{})

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"weft/internal/graph"
 	"weft/internal/hint"
+	"weft/internal/outfile"
 	"weft/internal/prove"
 	"weft/internal/report"
 	"weft/internal/run"
@@ -66,7 +66,7 @@ with it, what a core costs in a month, and the Gbit/s that storage moves on aver
 				return r.Markdown(a.stdout)
 			}
 			for _, name := range out {
-				if err := a.writeReport(r, name); err != nil {
+				if err := a.writeReport(ctx, r, name); err != nil {
 					return err
 				}
 			}
@@ -74,7 +74,9 @@ with it, what a core costs in a month, and the Gbit/s that storage moves on aver
 		}),
 	}
 	cmd.Flags().StringArrayVarP(&out, "out", "o", nil, "write to this file: .html, .md, .xml or .json; may be repeated")
+	output(cmd.Flags(), "out", inChdir)
 	cmd.Flags().StringVar(&b.file, "bundle", "", "write all that is known, with its sums, to this file: .tar.gz")
+	output(cmd.Flags(), "bundle", inChdir)
 	cmd.Flags().StringVar(&b.key, "sign", "", "sign the sums of the bundle with this SSH key (a file, or the public half of a key in the agent)")
 	cmd.Flags().StringToStringVar(&figures, "payback", nil, "your figures: plain=120000,rdma=150000,core=35,traffic=80")
 	cmd.AddCommand(a.reportCheckCmd())
@@ -93,10 +95,14 @@ func siteFigures(of map[string]string) (*report.Figures, error) {
 	return f, nil
 }
 
-// writeReport writes the face that the name of a file asks for.
-func (a *app) writeReport(r *report.Report, name string) error {
+// writeReport writes the face that the name of a file asks for. What is no file has no such
+// name, and gets Markdown, as standard output does.
+func (a *app) writeReport(ctx context.Context, r *report.Report, name string) error {
 	faces := map[string]func(io.Writer) error{".html": r.HTML, ".md": r.Markdown, ".xml": r.JUnit, ".json": r.JSON}
 	face := faces[strings.ToLower(filepath.Ext(name))]
+	if face == nil && !isFile(a.inDir(name)) {
+		face = r.Markdown
+	}
 	if face == nil {
 		return usage(fmt.Errorf("--out %s: the name of a report ends in .html, .md, .xml or .json", name))
 	}
@@ -104,12 +110,8 @@ func (a *app) writeReport(r *report.Report, name string) error {
 	if err := face(&b); err != nil {
 		return err
 	}
-	path := name
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(a.dir, path)
-	}
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		return fmt.Errorf("write the report: %w", err)
+	if err := a.write(ctx, a.inDir(name), b.Bytes(), outfile.Options{}); err != nil {
+		return hint.Wrap(fmt.Errorf("write the report: %w", err), "%s", hint.Of(err))
 	}
 	a.emit(plan.Event{Type: plan.EventHeartbeat, Message: "wrote " + name, Data: map[string]any{"file": name, "bytes": b.Len(), "verdict": r.Verdict}})
 	return nil

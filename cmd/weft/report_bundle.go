@@ -15,6 +15,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"weft/internal/hint"
+	"weft/internal/outfile"
 	"weft/internal/report"
 	"weft/internal/sshsig"
 	"weft/plan"
@@ -32,6 +33,9 @@ type bundling struct{ file, key string }
 // writeBundle puts a report and all that it was made of in one file.
 func (a *app) writeBundle(ctx context.Context, r *report.Report, b bundling) error {
 	name := filepath.Base(b.file)
+	if b.file != "" && !isFile(a.inDir(b.file)) {
+		name = "report" + bundleSuffix // of the folder within
+	}
 	switch {
 	case b.file == "":
 		return usage(hint.Wrap(errors.New("--sign: only a bundle is signed"), "weft report --bundle report.tar.gz --sign %s", b.key))
@@ -50,12 +54,8 @@ func (a *app) writeBundle(ctx context.Context, r *report.Report, b bundling) err
 	if err := report.Bundle(&out, strings.TrimSuffix(name, bundleSuffix), r.Made, files, sign); err != nil {
 		return err
 	}
-	path := b.file
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(a.dir, path)
-	}
-	if err := writeWhole(path, out.Bytes()); err != nil {
-		return fmt.Errorf("write the bundle: %w", err)
+	if err := a.write(ctx, a.inDir(b.file), out.Bytes(), outfile.Options{Secret: true}); err != nil {
+		return hint.Wrap(fmt.Errorf("write the bundle: %w", err), "%s", hint.Of(err))
 	}
 	a.emit(plan.Event{Type: plan.EventHeartbeat, Message: fmt.Sprintf("wrote %s: %d files", b.file, len(files)), Data: map[string]any{"file": b.file, "bytes": out.Len(), "signed": b.key != ""}})
 	return nil

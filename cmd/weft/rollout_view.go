@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing/fstest"
 	"time"
@@ -18,6 +17,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/hub"
+	"weft/internal/outfile"
 	"weft/internal/page"
 	"weft/internal/run"
 	"weft/internal/store"
@@ -40,6 +40,7 @@ func (h *showing) flags(f *pflag.FlagSet, addr, what string) {
 	f.StringVar(&h.cert, "http-cert", "", "certificate that browsers are shown; needed where others than this machine reach the page")
 	f.StringVar(&h.key, "http-key", "", "its key")
 	f.StringVar(&h.token, "http-token", "", "write the token that is good next into this file, which only you can read, instead of printing it")
+	output(f, "http-token")
 }
 
 func (a *app) rolloutView() *cobra.Command {
@@ -142,6 +143,8 @@ func (a *app) serve(ctx context.Context, h *showing, path string, site page.Site
 	_, port, _ := net.SplitHostPort(h.ln.Addr().String()) // of a listener
 	first := true
 	var failed error
+	keep, end := a.tokens(ctx, h.token)
+	defer end()
 	door := &page.Door{Hosts: h.hosts, Secure: h.config != nil, Cookie: "weft" + port, Token: func(token string) {
 		data := map[string]any{"url": h.url(path)}
 		text := "The next browser needs"
@@ -150,10 +153,11 @@ func (a *app) serve(ctx context.Context, h *showing, path string, site page.Site
 		}
 		switch {
 		case h.token != "":
-			if failed = keepToken(h.token, token); failed != nil {
-				a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: failed.Error()})
+			if err := keep(token); err != nil {
+				failed = err
+				a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: err.Error()})
 			}
-			text += " the token in " + h.token
+			text += " the token in " + nameOf(h.token)
 			data["token_file"] = h.token
 		default:
 			text += " the token " + token
@@ -177,22 +181,40 @@ func (a *app) serve(ctx context.Context, h *showing, path string, site page.Site
 	return page.Serve(ctx, h.ln, h.config, pages)
 }
 
-// keepToken replaces a file that only its owner can read.
-func keepToken(path, token string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err == nil {
-		_, err = fmt.Fprintln(f, token)
-		if err = errors.Join(err, f.Close()); err == nil {
-			err = os.Rename(f.Name(), path)
+// tokens returns how each token is written to a file, and how that ends. The first is
+// waited for. Later ones must not keep the browser waiting that took the last token: a FIFO
+// is given the latest of them once it has a reader.
+func (a *app) tokens(ctx context.Context, file string) (keep func(token string) error, end func()) {
+	write := func(ctx context.Context, token string) error {
+		if err := a.write(ctx, file, []byte(token+"\n"), outfile.Options{Secret: true}); err != nil {
+			return hint.Wrap(fmt.Errorf("--http-token: %w", err), "%s", hint.Of(err))
 		}
-		if err != nil {
-			_ = os.Remove(f.Name())
+		return nil
+	}
+	if onStdout(file) || isFile(file) {
+		return func(token string) error { return write(ctx, token) }, func() {}
+	}
+	var pending sync.WaitGroup
+	stop, first := func() {}, true
+	return func(token string) error {
+			if first {
+				first = false
+				return write(ctx, token)
+			}
+			stop()
+			pending.Wait()
+			var waiting context.Context
+			waiting, stop = context.WithCancel(ctx)
+			pending.Go(func() {
+				if err := write(waiting, token); err != nil && waiting.Err() == nil {
+					a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: err.Error()})
+				}
+			})
+			return nil
+		}, func() {
+			stop()
+			pending.Wait()
 		}
-	}
-	if err != nil {
-		return fmt.Errorf("--http-token: %w", err)
-	}
-	return nil
 }
 
 // shownFiles reads the files that are kept with a plan, whoever wrote them: nothing is

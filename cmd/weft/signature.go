@@ -15,6 +15,7 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 
 	"weft/internal/hint"
+	"weft/internal/outfile"
 	"weft/internal/sshsig"
 	"weft/plan"
 )
@@ -27,16 +28,12 @@ const signedFor = "weft-plan"
 func signatureOf(path string) string { return path + ".sig" }
 
 // sign writes the signature of a plan file next to it.
-func sign(ctx context.Context, key, path string) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("--sign: %w", err)
-	}
+func sign(ctx context.Context, key, path string, text []byte) error {
 	sig, err := signText(ctx, key, signedFor, text)
 	if err != nil {
 		return err
 	}
-	if err := writeWhole(signatureOf(path), sig); err != nil {
+	if err := outfile.Write(ctx, signatureOf(path), sig, outfile.Options{Secret: true}); err != nil {
 		return fmt.Errorf("--sign: %w", err)
 	}
 	return nil

@@ -87,7 +87,7 @@ func TestSignWithAgent(t *testing.T) {
 	for _, c := range []struct{ key, allowed, refuses string }{
 		{public, byKey, byCA}, {locked, byKey, byCA}, {certified, byCA, byKey},
 	} {
-		if err := sign(t.Context(), c.key, plan); err != nil {
+		if err := sign(t.Context(), c.key, plan, []byte("a plan")); err != nil {
 			t.Errorf("%s: %v", c.key, err)
 			continue
 		}
@@ -98,7 +98,7 @@ func TestSignWithAgent(t *testing.T) {
 			t.Errorf("%s: %q may sign, too", c.key, who)
 		}
 	}
-	if err := sign(t.Context(), stranger, plan); err == nil || !strings.Contains(err.Error(), "does not hold it") {
+	if err := sign(t.Context(), stranger, plan, []byte("a plan")); err == nil || !strings.Contains(err.Error(), "does not hold it") {
 		t.Errorf("a key that the agent does not hold: %v", err)
 	}
 

@@ -89,6 +89,7 @@ func (how *verification) flags(f *pflag.FlagSet) {
 	f.StringVar(&how.baseline, "baseline", "", "compare with this file instead of what was kept")
 	f.StringVar(&how.save, "save-baseline", "", "keep what was measured, to compare with later: where runs are kept, or in this file")
 	f.Lookup("save-baseline").NoOptDefVal = keptBaseline
+	output(f, "save-baseline", inChdir)
 	f.BoolVar(&how.throughput, "throughput", false, "also measure how much goes over every pair and plane, and what that costs")
 	f.BoolVar(&how.compare, "compare", false, "also measure RDMA, TCP and the storage itself in turn at every pair, with what each costs both ends")
 	f.StringArrayVar(&how.mayWrite, "i-will-write", nil, "let loads OVERWRITE this scratch namespace (TARGET/namespace.SUBSYSTEM.ID); may be repeated")

@@ -76,7 +76,7 @@ func (a *app) reboot(ctx context.Context, names []string, how restarting) error 
 		}
 	}
 	if !converged(made) {
-		if err := a.planned(made, planFlags{detailed: true}); exitCode(ctx, err) != exitChanges {
+		if err := a.planned(ctx, made, planFlags{detailed: true}); exitCode(ctx, err) != exitChanges {
 			return err
 		}
 		return hint.Wrap(errors.New("not restarted: not everything is as declared, so that nothing would be proven"), "carry the plan out first: weft apply")
@@ -189,7 +189,7 @@ func (a *app) comesBack(ctx context.Context, again func(context.Context) (*plan.
 		if last == nil {
 			return fmt.Errorf("waiting until everything is back: %w", errors.Join(context.Cause(ctx), err))
 		}
-		if err := a.planned(last, planFlags{}); err != nil {
+		if err := a.planned(ctx, last, planFlags{}); err != nil {
 			return err
 		}
 		return &codeError{exitFailed, errors.New("not everything came back by itself")}

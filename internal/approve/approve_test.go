@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -168,10 +169,10 @@ func TestKeygen(t *testing.T) {
 	s := &Statement{Owner: "demo", Phase: AnyPhase, Plan: "sha256-aa", Signers: signers.Digest, Expires: time.Now().Add(time.Hour).UTC().Truncate(time.Second)}
 	x := alice.signs(t, Namespace, s.Text())
 	path := filepath.Join(dir, FileName(s, alice.key.PublicKey()))
-	if err := Write(path, x); err != nil {
+	if err := Write(t.Context(), path, x); err != nil {
 		t.Fatal(err)
 	}
-	if err := whole(filepath.Join(dir, "list"), list); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "list"), list, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	check := func(namespace string, text []byte) error {
@@ -205,7 +206,7 @@ func TestKeygen(t *testing.T) {
 	}
 	s.Signers = signers.Digest
 	text := filepath.Join(t.TempDir(), "text")
-	if err := whole(text, s.Text()); err != nil {
+	if err := os.WriteFile(text, s.Text(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := keygen(nil, "-Y", "sign", "-q", "-n", Namespace, "-f", "bob", text); err != nil {

@@ -2,6 +2,7 @@ package approve
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"weft/internal/outfile"
 	"weft/internal/sshsig"
 	"weft/plan"
 )
@@ -100,24 +102,14 @@ func (x Signed) Signer() (*Statement, ssh.PublicKey, error) {
 }
 
 // Write writes an approval as two files, which ssh-keygen -Y verify takes.
-func Write(path string, x Signed) error {
+func Write(ctx context.Context, path string, x Signed) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	if err := whole(path, x.Text); err != nil { // without its signature it is nothing
+	if err := outfile.Write(ctx, path, x.Text, outfile.Options{Secret: true}); err != nil { // without its signature it is nothing
 		return err
 	}
-	return whole(path+signature, x.Signature)
-}
-
-// whole writes a file whole or not at all.
-func whole(path string, text []byte) error {
-	tmp := path + ".new"
-	defer os.Remove(tmp)
-	if err := os.WriteFile(tmp, text, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(tmp, path)
+	return outfile.Write(ctx, path+signature, x.Signature, outfile.Options{Secret: true})
 }
 
 // NewSigners reads a list of those who may approve.

@@ -20,6 +20,7 @@ var may = map[string][]string{
 	// Leaves: anybody may import them.
 	"internal/hint":       {},
 	"internal/latency":    {},
+	"internal/outfile":    {},
 	"internal/owned":      {},
 	"internal/pattern":    {},
 	"internal/slice":      {},
@@ -184,7 +185,7 @@ var mayTest = map[string][]string{
 	"cmd/weft":                {"internal/lab/..."},
 }
 
-var leaves = []string{"internal/hint", "internal/latency", "internal/owned", "internal/pattern", "internal/slice", "internal/traffic", "internal/tally", "internal/wait", "internal/nvme/names"}
+var leaves = []string{"internal/hint", "internal/latency", "internal/outfile", "internal/owned", "internal/pattern", "internal/slice", "internal/traffic", "internal/tally", "internal/wait", "internal/nvme/names"}
 
 type pkg struct {
 	ImportPath   string

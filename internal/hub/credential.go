@@ -26,9 +26,9 @@ func (s *Session) Members(ctx context.Context) ([]Member, error) {
 	return list, err
 }
 
-// Add makes a credential and writes it to a file that nobody else can read, and then
-// has the hub let it in. It returns which servers do so already.
-func (s *Session) Add(ctx context.Context, m Member, file string) ([]Effect, error) {
+// Add makes a credential, writes it, and then has the hub let it in. It returns which
+// servers do so already. A credential that the hub refuses is dropped again.
+func (s *Session) Add(ctx context.Context, m Member, write func(secret []byte) error, drop func()) ([]Effect, error) {
 	if err := m.Check(); err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (s *Session) Add(ctx context.Context, m Member, file string) ([]Effect, err
 		return nil, err
 	}
 	theirs.Close()
-	if err := secret(file, c.Text()); err != nil {
+	if err := write(c.Text()); err != nil {
 		return nil, err
 	}
 	m.Made = time.Now().UTC()
@@ -74,7 +74,7 @@ func (s *Session) Add(ctx context.Context, m Member, file string) ([]Effect, err
 	at, err := mine.Create(ctx, m.doc(), text)
 	if err != nil {
 		if !errors.As(err, new(*store.UnavailableError)) { // else it may be there
-			_ = os.Remove(file)
+			drop()
 		}
 		if errors.As(err, new(*store.ExistsError)) {
 			return nil, taken(m)
@@ -86,19 +86,6 @@ func (s *Session) Add(ctx context.Context, m Member, file string) ([]Effect, err
 
 func taken(m Member) error {
 	return hint.Wrap(fmt.Errorf("%s has a credential already", m.Name), "weft hub credential revoke ends it")
-}
-
-// secret writes a new file for its owner only.
-func secret(name string, text []byte) error {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(name))
-	}
-	return nil
 }
 
 // urls are where the servers of the hub are.

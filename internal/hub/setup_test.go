@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -105,8 +104,8 @@ func reach(t testing.TB, p *Place) *Session {
 // credential makes one, and reads its file.
 func credential(t testing.TB, s *Session, m Member) *nats.Credential {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "x.creds")
-	effects, err := s.Add(t.Context(), m, file)
+	var text []byte
+	effects, err := s.Add(t.Context(), m, func(secret []byte) error { text = secret; return nil }, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,10 +113,6 @@ func credential(t testing.TB, s *Session, m Member) *nats.Credential {
 		if !e.Done {
 			t.Errorf("%s does not let %s in", e.Server, m.Name)
 		}
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
 	}
 	c, err := nats.ParseCredential(text)
 	if err != nil {

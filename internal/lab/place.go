@@ -35,6 +35,15 @@ func (p place) file(name string) string    { return filepath.Join(p.dir, name) }
 func (p place) root(host string) string    { return filepath.Join(p.dir, "servers", host) }
 func (p place) journal(host string) string { return filepath.Join(p.dir, "log", host) }
 
+// CreateLog creates the log of a lab that runs in the background, in place of its last one.
+func CreateLog(dir string) (*os.File, error) {
+	p := newPlace(dir)
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("folder of the lab: %w", err)
+	}
+	return os.OpenFile(p.file("lab.log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+}
+
 // errLocked says that another process has the lab's folder.
 var errLocked = errors.New("a lab is being started or stopped in this directory")
 

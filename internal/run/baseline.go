@@ -2,9 +2,8 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"weft/internal/hint"
@@ -29,21 +28,24 @@ func ReadBaseline(path string, simulated bool) (*prove.Baseline, error) {
 	return b, nil
 }
 
-// KeepBaseline keeps what was measured, to compare with later. It says how many
-// flows that are.
-func KeepBaseline(path string, simulated bool, res *prove.Result) (int, error) {
+// KeepBaseline writes a baseline of what was measured, in addition to the flows that the
+// file was holds; "": none is read. It returns the number of measured flows.
+func KeepBaseline(was string, simulated bool, res *prove.Result, write func(text []byte) error) (int, error) {
 	b := &prove.Baseline{Format: prove.BaselineFormat, Simulated: simulated}
-	if there, err := readJSON(path, b); err != nil || there && b.Check(simulated) != nil {
-		*b = prove.Baseline{Format: prove.BaselineFormat, Simulated: simulated} // what cannot be compared with is of no use
+	if was != "" {
+		if there, err := readJSON(was, b); err != nil || there && b.Check(simulated) != nil {
+			*b = prove.Baseline{Format: prove.BaselineFormat, Simulated: simulated} // what cannot be compared with is of no use
+		}
 	}
 	n := b.Record(res, time.Now().UTC())
 	if n == 0 {
 		return 0, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return 0, fmt.Errorf("keep the baseline: %w", err)
+	text, err := json.Marshal(b)
+	if err == nil {
+		err = write(append(text, '\n'))
 	}
-	return n, writeJSON(path, b)
+	return n, err
 }
 
 // Baseline is what measurements are compared with where no file is named; nil: nothing
