@@ -54,6 +54,9 @@ func means(m switches.Meaning) string {
 		if k.ECN != nil {
 			text += fmt.Sprintf(", ECN from %s to %s", size(k.ECN.Min), size(k.ECN.Max))
 		}
+		if k.Headroom != nil {
+			text += fmt.Sprintf(", headroom %s", size(k.Headroom.Size))
+		}
 		list = append(list, text)
 	}
 	out := ""
