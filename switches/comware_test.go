@@ -74,7 +74,7 @@ interface HundredGigE1/0/3
 		want.Ports = append(want.Ports, switches.Port{Name: "HundredGigE1/0/" + p, MTU: 9216, PFC: true})
 	}
 	says := []string{
-		"the system view says priority-flow-control no-drop dot1p 5, which is kept and may decide for every port",
+		"the system view (priority-flow-control no-drop dot1p 5) sets PFC, which weft leaves as it is and which may decide for every port",
 		"these ports route, and how long an IP packet may be is a line of its own there (mtu N), 1500 bytes without one; set it by hand: HundredGigE1/0/1",
 		"H3C wants the same PFC on the ports that tie the members of the stack together, which weft leaves as they are: FortyGigE1/0/53, FortyGigE1/0/54",
 	}
@@ -85,7 +85,7 @@ interface HundredGigE1/0/3
 	for i := range want.Ports {
 		want.Ports[i].MTU = 1500
 	}
-	if got := have.For(want).Warnings; !slices.Equal(got, says[:1]) {
+	if got := have.For(want).Warnings; len(got) > 0 {
 		t.Errorf("without lossless classes and long frames:\n%s", strings.Join(got, "\n"))
 	}
 }

@@ -25,7 +25,7 @@ type Text struct {
 	tagged  bool
 	ports   map[string]Port
 	facts   Facts
-	notes   map[string][]string // ports that carry a line worth a remark, by its text; "" is the system
+	notes   map[string]*noted // lines worth a remark, by what is said of them
 
 	strangers []stranger // lines that are not understood
 }

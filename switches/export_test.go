@@ -23,7 +23,13 @@ func (v *Vocabulary) Judge(path []string, line string) verdict { return v.judge(
 func Unclear(o *Neighbours, text string) string { return o.unclear(text) }
 
 // Notes are the lines that are worth a remark.
-func (r *Text) Notes() map[string][]string { return r.notes }
+func (r *Text) Notes() map[string][]string {
+	out := map[string][]string{}
+	for text, n := range r.notes {
+		out[text] = n.ports
+	}
+	return out
+}
 
 // Render compares readings and intents in either direction.
 func Render(o *OS, from, to interface{ state() state }) ([]string, error) {

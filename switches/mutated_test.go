@@ -150,7 +150,7 @@ func survives(t *testing.T, os *switches.OS, text string) (well bool) {
 		}
 	}
 	if os.Operates != nil {
-		os.Operates.Idle(text, []string{"Ethernet1/1"}, []int{3})
+		os.Operates.States(text, []string{"Ethernet1/1"})
 	}
 	return true
 }

@@ -3,26 +3,71 @@ package switches
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+
+	"weft/internal/traffic"
 )
 
 // An Operation is how an OS shows on which ports PFC runs.
 type Operation struct {
 	Line string
-	// Idle says of which ports PFC does not run for just the lossless priorities.
-	Idle func(text string, ports []string, lossless []int) []string
+	// States reads what PFC does on ports, by the names that ports have in the configuration.
+	// A port that the text does not list in a known layout is missing.
+	States func(text string, ports []string) map[string]Running
+}
+
+// A Running is what PFC does on a port.
+type Running struct {
+	On         bool  `json:"on"`
+	Priorities []int `json:"priorities,omitempty"` // ascending; nil: not shown
+}
+
+// Observe reads what is configured and what PFC does: one pass over the switch, without an
+// intent. Unlike Read it fits nothing.
+func (s *Session) Observe(ctx context.Context) (Reading, map[string]string, error) {
+	out, err := s.showAll(ctx)
+	if err != nil {
+		return Reading{}, nil, err
+	}
+	c, err := s.os.Parse(out)
+	if err != nil {
+		return c, out, err
+	}
+	if s.os.Operates == nil {
+		c.Mute = s.os.Lacks(Operating).Error()
+		return c, out, nil
+	}
+	shown, err := s.Show(ctx, []string{s.os.Operates.Line})
+	switch {
+	case errors.As(err, new(*RefusedError)):
+		c.Mute = "whether PFC runs was not checked: " + err.Error() // not for this user
+		return c, out, nil
+	case err != nil:
+		return c, out, err
+	}
+	c.Running = s.os.Operates.States(shown[s.os.Operates.Line], c.PortNames())
+	return c, out, nil
+}
+
+// LosslessOn are the priorities for which a port is to pause, ascending.
+func (c Reading) LosslessOn(p Port) []int {
+	if p.Classes != nil { // where queueing is per port
+		return Lossless(p.Classes)
+	}
+	return Lossless(c.Classes)
 }
 
 // Operates says of which ports, of those that want wishes lossless classes on,
 // PFC is configured and does not run for just the priorities that are lossless
 // on the switch now: what is configured does not tell that alone.
 func (s *Session) Operates(ctx context.Context, have Reading, want Intent) ([]string, error) {
-	lossless := Lossless(have.Classes)
-	if s.os.Operates == nil || len(lossless) == 0 {
+	if s.os.Operates == nil {
 		return nil, nil
 	}
 	var ports []string
 	for _, w := range want.Ports {
-		if p, ok := have.Port(w.Name); ok && p.PFC && w.PFC {
+		if p, ok := have.Port(w.Name); ok && p.PFC && w.PFC && len(have.LosslessOn(p)) > 0 {
 			ports = append(ports, w.Name)
 		}
 	}
@@ -36,5 +81,47 @@ func (s *Session) Operates(ctx context.Context, have Reading, want Intent) ([]st
 	if err != nil {
 		return nil, err
 	}
-	return s.os.Operates.Idle(out[s.os.Operates.Line], ports, lossless), nil
+	have.Running = s.os.Operates.States(out[s.os.Operates.Line], ports)
+	return have.idle(ports, s.os.Operates.Line), nil
+}
+
+// Idle says why PFC does not run on a port for just its lossless priorities; "": it does.
+// known is false where the switch does not show it.
+func (c Reading) Idle(p Port) (why string, known bool) {
+	running, ok := c.Running[p.Name]
+	lossless := c.LosslessOn(p)
+	switch {
+	case !ok:
+		return "", false
+	case !running.On:
+		return "PFC is on and does not run", true
+	case running.Priorities != nil && !slices.Equal(running.Priorities, lossless):
+		return fmt.Sprintf("PFC runs for priorities %s and not for %s", traffic.Ranges(running.Priorities), traffic.Ranges(lossless)), true
+	}
+	return "", true
+}
+
+// idle folds what is not as configured by what it is.
+func (c Reading) idle(ports []string, line string) (out []string) {
+	by := map[string][]string{}
+	for _, name := range ports {
+		p, _ := c.Port(name)
+		why, known := c.Idle(p)
+		switch {
+		case !known:
+			why = "PFC is on and " + line + " does not list the port, so whether it runs is not known: "
+		case why == "":
+			continue
+		case !c.Running[name].On:
+			why += " (" + line + "); on a port without a link that may be all there is to it: "
+		default:
+			why += " (" + line + "): "
+		}
+		by[why] = append(by[why], name)
+	}
+	for text, names := range by {
+		out = append(out, text+SomeOf(names))
+	}
+	slices.Sort(out)
+	return out
 }

@@ -12,11 +12,23 @@ import (
 func (r *Text) note(m Remark, port, line string) {
 	text := m.Key + " (" + Redact(line) + ") " + m.Text
 	if r.notes == nil {
-		r.notes = map[string][]string{}
+		r.notes = map[string]*noted{}
 	}
-	if !slices.Contains(r.notes[text], port) {
-		r.notes[text] = append(r.notes[text], port)
+	n := r.notes[text]
+	if n == nil {
+		n = &noted{remark: m, line: line}
+		r.notes[text] = n
 	}
+	if !slices.Contains(n.ports, port) {
+		n.ports = append(n.ports, port)
+	}
+}
+
+// A noted line is one that a Remark is about, with the ports that carry it; "" is the system.
+type noted struct {
+	remark Remark
+	line   string
+	ports  []string
 }
 
 // remarks are what a reader of the plan must know of the ports on which want has
@@ -25,14 +37,14 @@ func (c Reading) remarks(want Intent) (out []string) {
 	for _, text := range slices.Sorted(maps.Keys(c.read.notes)) {
 		var ports []string
 		for _, w := range want.Ports {
-			if w.PFC && slices.Contains(c.read.notes[text], w.Name) {
+			if w.PFC && slices.Contains(c.read.notes[text].ports, w.Name) {
 				ports = append(ports, w.Name)
 			}
 		}
 		switch {
 		case len(ports) > 0:
 			out = append(out, text+SomeOf(ports))
-		case slices.Contains(c.read.notes[text], "") && len(Lossless(want.Classes)) > 0:
+		case slices.Contains(c.read.notes[text].ports, "") && len(Lossless(want.Classes)) > 0:
 			out = append(out, text)
 		}
 	}

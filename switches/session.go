@@ -66,18 +66,27 @@ func (s *Session) Close() error {
 
 // Read shows what the driver needs for want, and parses and fits it.
 func (s *Session) Read(ctx context.Context, want Intent) (Reading, error) {
-	out, err := s.Show(ctx, s.os.Show)
+	out, err := s.showAll(ctx)
 	if err != nil {
 		return Reading{}, err
 	}
+	c, err := s.os.Parse(out)
+	return c.For(want), err
+}
+
+// showAll shows what the driver needs, and refuses an answer that is cut off.
+func (s *Session) showAll(ctx context.Context) (map[string]string, error) {
+	out, err := s.Show(ctx, s.os.Show)
+	if err != nil {
+		return nil, err
+	}
 	for _, cmd := range s.os.Show {
 		if last := lastLine(out[cmd]); cutShort.MatchString(last) {
-			return Reading{}, hint.Wrap(fmt.Errorf("%s: %s: the answer is not whole: it ends in %q", s.name, cmd, quoteLast(out[cmd])),
+			return nil, hint.Wrap(fmt.Errorf("%s: %s: the answer is not whole: it ends in %q", s.name, cmd, quoteLast(out[cmd])),
 				"try again; where that stays, type the line there by hand, as the same user")
 		}
 	}
-	c, err := s.os.Parse(out)
-	return c.For(want), err
+	return out, nil
 }
 
 // cutShort is the last line of an answer that a switch gave up, such as "% Memory exhausted".

@@ -52,6 +52,11 @@ type Reading struct {
 	// the places it stands in.
 	NotUnderstood []string
 
+	// Running is what PFC does, by port, where Observe made the reading; a port that the
+	// switch does not list is missing. Mute says why it is not known of any port.
+	Running map[string]Running
+	Mute    string
+
 	read *Text // to the letter
 }
 

@@ -42,6 +42,8 @@ type Remark struct {
 	Form *regexp.Regexp
 	Key  string // what the line is about, apart from its values
 	Text string // what is said of it; the ports follow
+	// Breaks says that no class is lossless where the line is in force.
+	Breaks bool
 }
 
 // Forms matches a whole line that has one of these forms.

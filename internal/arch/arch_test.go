@@ -182,6 +182,7 @@ var mayTest = map[string][]string{
 	"internal/store/nats":     {"internal/store/storetest"},
 	"internal/store/check":    {"internal/store/dir"},
 	"modules/vcenter":         {"internal/lab/simvcenter"},
+	"internal/doctor":         {"switches/systems"},
 	"cmd/weft":                {"internal/lab/..."},
 }
 

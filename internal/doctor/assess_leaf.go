@@ -42,10 +42,18 @@ func made(releases string) string {
 // pauses says whether a switch can do PFC: it does, or its system does on models that
 // the catalogue has.
 func (s *Site) pauses(x *Subject, sw *Switch, known bool) {
-	var on []string
+	var on, idle []string
+	silent := sw.Reading.Mute
 	for _, p := range sw.Reading.Ports {
-		if p.PFC {
-			on = append(on, p.Name)
+		if !p.PFC {
+			continue
+		}
+		on = append(on, p.Name)
+		switch why, known := sw.Reading.Idle(p); {
+		case !known:
+			silent = cmp.Or(silent, "the switch does not show it of "+p.Name)
+		case why != "":
+			idle = append(idle, p.Name+": "+why)
 		}
 	}
 	os := s.Hardware.SwitchOS(sw.OS)
@@ -59,12 +67,12 @@ func (s *Site) pauses(x *Subject, sw *Switch, known bool) {
 		}
 	}
 	switch {
-	case len(on) > 0 && sw.Operates && len(sw.Idle) == 0:
+	case len(idle) > 0:
+		x.say("pfc", Needs, "what PFC does on its ports", "a look at PFC: %s", strings.Join(idle, "; "))
+	case len(on) > 0 && silent == "":
 		x.say("pfc", Ready, "what PFC does on its ports", "it runs on %d ports", len(on))
-	case len(on) > 0 && sw.Operates:
-		x.say("pfc", Needs, "what PFC does on its ports", "a look at PFC: %s", strings.Join(sw.Idle, "; "))
 	case len(on) > 0:
-		x.say("pfc", Ready, "its configuration", "it is configured on %d ports; whether it runs, %s does not tell", len(on), sw.OS)
+		x.say("pfc", Ready, "its configuration", "it is configured on %d ports; whether it runs is not known: %s", len(on), silent)
 	case source != "" && known:
 		x.say("pfc", Ready, source, "it can pause%s; nothing is configured yet", which)
 	case source != "":

@@ -14,6 +14,7 @@ import (
 	"weft/inventory"
 	"weft/inventory/catalogue"
 	"weft/modules/host"
+	"weft/switches"
 )
 
 // assessed is the rack with what the catalogue knows.
@@ -93,7 +94,7 @@ func TestAssess(t *testing.T) {
 		"other switch":       {onSwitch(func(sw *Switch) { sw.Reading.Facts.Model = "Nexus7000 C7010" }), "leaf-0", "model", Needs, "another model"},
 		"nameless switch":    {onSwitch(func(sw *Switch) { sw.Reading.Facts.Model = "" }), "leaf-0", "model", Unknown, "does not say"},
 		"pfc":                {nil, "leaf-0", "pfc", Ready, "it runs on 3 ports"},
-		"pfc that stands":    {onSwitch(func(sw *Switch) { sw.Idle = []string{"PFC does not run: Ethernet1/1"} }), "leaf-0", "pfc", Needs, "does not run"},
+		"pfc that stands":    {onSwitch(func(sw *Switch) { sw.Reading.Running["Ethernet1/1"] = switches.Running{} }), "leaf-0", "pfc", Needs, "does not run"},
 		"pfc to come":        {onSwitch(bareLeaf), "leaf-0", "pfc", Ready, "it can pause for priorities 1-7; nothing is configured yet"},
 		"pfc of who knows":   {onSwitch(func(sw *Switch) { bareLeaf(sw); sw.Reading.Facts.Model = "Nexus9000 C99999" }), "leaf-0", "pfc", Unknown, "whether this model does is not known"},
 		"pfc of nobody":      {onSwitch(func(sw *Switch) { bareLeaf(sw); sw.OS = "other" }), "leaf-0", "pfc", Unknown, "is not known"},

@@ -10,7 +10,7 @@ import (
 
 // Catalogue is the list of all checks, by area in the order of their ids.
 func Catalogue() []*Check {
-	list := slices.Concat(pcieChecks(), linkChecks(), losslessChecks(), rdmaChecks(), hostChecks(), nvmeChecks(), cardChecks(), machineChecks(), gpuChecks(), fileChecks(), windowsChecks(), switchChecks(), vcenterChecks())
+	list := slices.Concat(pcieChecks(), linkChecks(), losslessChecks(), lineChecks(), rdmaChecks(), hostChecks(), nvmeChecks(), cardChecks(), machineChecks(), gpuChecks(), fileChecks(), windowsChecks(), switchChecks(), vcenterChecks())
 	area := func(c *Check) int {
 		return slices.IndexFunc([]string{"PCI", "FW", "LNK", "MTU", "ADR", "QOS", "RDM", "IB", "CPU", "MEM", "TIM", "OS", "NVM", "GPU", "FS", "WIN", "SW", "VC"}, func(a string) bool { return strings.HasPrefix(c.ID, "WD-"+a+"-") })
 	}

@@ -3,7 +3,6 @@ package doctor
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"weft/internal/slice"
 	"weft/internal/tally"
@@ -50,35 +49,24 @@ func samePFC(s *Site, r *ruling) {
 	}
 }
 
+// runsPFC looks at ports that are configured for PFC and have a link.
 func runsPFC(sw *Switch, r *ruling) {
-	if !r.knows(sw.Operates, sw.place(""), "%s does not tell what PFC does", sw.OS) {
+	if !r.knows(sw.Reading.Mute == "", sw.place(""), "%s", sw.Reading.Mute) {
 		return
 	}
 	told := false
-	for _, text := range sw.Idle {
-		told = true
-		if !r.knows(!strings.Contains(text, "not known") && !strings.Contains(text, "not checked"), sw.place(""), "%s", text) {
+	for _, p := range sw.Reading.Ports {
+		if !p.PFC || len(sw.Reading.LosslessOn(p)) == 0 || !sw.hasLink(p.Name) {
 			continue
 		}
-		ports := sw.linked(text)
-		for _, port := range ports {
-			r.bad(sw.place(port), "%s", text[:strings.LastIndex(text, ": ")])
+		why, known := sw.Reading.Idle(p)
+		if told = true; r.knows(known, sw.place(p.Name), "PFC is on, and the switch does not show whether it runs") {
+			r.unless(why != "", sw.place(p.Name), "%s", why)
 		}
 	}
 	if !told {
 		r.fine()
 	}
-}
-
-// linked are the ports that a text ends with which have a neighbour: of one without a
-// link there is nothing to say.
-func (sw *Switch) linked(text string) (ports []string) {
-	for _, n := range sw.Neighbours {
-		if strings.Contains(text[strings.LastIndex(text, ": ")+1:], n.Port) && !slices.Contains(ports, n.Port) {
-			ports = append(ports, n.Port)
-		}
-	}
-	return ports
 }
 
 // sameDSCP compares the priority that each DSCP of a lossless class gets at each hop.

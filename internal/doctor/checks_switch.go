@@ -35,7 +35,7 @@ func (r *ruling) told(sw *Switch, what string, where func(part string) bool) {
 // hasLink reports whether a port has a link, as LLDP or the switch tells: of one without
 // there is nothing to say.
 func (sw *Switch) hasLink(port string) bool {
-	return sw.Conditions.Ports[port].Up || slices.ContainsFunc(sw.Neighbours, func(n switches.Neighbour) bool { return n.Port == port })
+	return sw.Conditions != nil && sw.Conditions.Ports[port].Up || slices.ContainsFunc(sw.Neighbours, func(n switches.Neighbour) bool { return n.Port == port })
 }
 
 func anywhere(string) bool { return true }

@@ -24,12 +24,13 @@ func ptr[T any](v T) *T { return &v }
 func rack() *Site {
 	s := &Site{}
 	for n := range 2 {
-		s.Switches = append(s.Switches, &Switch{Name: fmt.Sprintf("leaf-%d", n), Health: &leaf.Health{OS: "nxos", Heard: true, Watches: true, Operates: true,
+		s.Switches = append(s.Switches, &Switch{Name: fmt.Sprintf("leaf-%d", n), Health: &leaf.Health{OS: "nxos", Heard: true, Watches: true,
 			Counters: &tally.Ports{}, Conditions: well(),
-			Reading: switches.Reading{Watchdog: "drop", Classes: []switches.Class{
+			Reading: switches.Reading{Watchdog: "drop", Running: map[string]switches.Running{}, Classes: []switches.Class{
 				{Name: "rdma", DSCP: []int{26}, Priority: 3, Bandwidth: 50, PFC: true, ECN: &switches.ECN{Min: 1000, Max: 2000, Probability: 10}},
 				{Name: "default", Bandwidth: 50},
 			}}}})
+		says(s.Switches[n], "")
 	}
 	for m := range 3 {
 		h := &Host{Name: fmt.Sprintf("st%d", m+1), Health: &host.Health{Name: fmt.Sprintf("st%d", m+1), Clock: ptr(time.Unix(1e9, 0)), Uptime: 48 * time.Hour,
@@ -57,6 +58,7 @@ func rack() *Site {
 			sw := s.Switches[n]
 			port := fmt.Sprintf("Ethernet1/%d", m+1)
 			sw.Reading.Ports = append(sw.Reading.Ports, switches.Port{Name: port, MTU: 9216, PFC: true, Classify: true, Exists: true})
+			sw.Reading.Running[port] = switches.Running{On: true, Priorities: []int{3}}
 			sw.Neighbours = append(sw.Neighbours, switches.Neighbour{Port: port, PortID: mac})
 			sw.Conditions.Ports[port] = switches.PortCount{Up: true, Broken: ptr(uint64(4)), Steady: ptr(switches.Always)}
 			sw.Counters.Counts = append(sw.Counters.Counts, tally.Count{Port: port, Priority: 3, Name: tally.WatchdogEvents},
@@ -169,7 +171,7 @@ func firstTrials() map[string]tried {
 		"WD-ADR-02": {nil, machine(func(h *Host) { h.Sysctls["net/ipv4/conf/ens0/rp_filter"] = 1 }), machine(func(h *Host) { delete(h.Sysctls, "net/ipv4/conf/ens0/rp_filter") })},
 
 		"WD-QOS-01": {nil, onSwitch(func(sw *Switch) { sw.Reading.Ports[0].PFC = false }), nic(func(n *host.NICHealth) { n.PFC = nil })},
-		"WD-QOS-02": {nil, onSwitch(func(sw *Switch) { sw.Idle = []string{"PFC is on and does not run: Ethernet1/1"} }), onSwitch(func(sw *Switch) { sw.Operates = false })},
+		"WD-QOS-02": {nil, onSwitch(func(sw *Switch) { sw.Reading.Running["Ethernet1/1"] = switches.Running{} }), onSwitch(func(sw *Switch) { delete(sw.Reading.Running, "Ethernet1/1") })},
 		"WD-QOS-04": {nil, onSwitch(func(sw *Switch) { sw.Reading.Classes[0].DSCP = []int{28} }), nic(func(n *host.NICHealth) { n.DSCP = nil })},
 		"WD-QOS-06": {nil, onSwitch(func(sw *Switch) { sw.Reading.Classes[0].ECN = nil }), onSwitch(func(sw *Switch) { sw.Reading.Classes = nil })},
 		"WD-QOS-07": {nil, onSwitch(func(sw *Switch) { sw.Reading.Classes[0].ECN = &switches.ECN{Min: 9, Max: 8} }), onSwitch(func(sw *Switch) { sw.Reading.Classes = nil })},
@@ -295,7 +297,7 @@ func TestEveryRow(t *testing.T) {
 	for _, area := range []struct {
 		name string
 		rows int
-	}{{"PCI", 12}, {"FW", 7}, {"LNK", 16}, {"MTU", 4}, {"ADR", 5}, {"QOS", 22}, {"RDM", 15}, {"IB", 4}, {"CPU", 6}, {"MEM", 3}, {"TIM", 1}, {"OS", 6},
+	}{{"PCI", 12}, {"FW", 7}, {"LNK", 16}, {"MTU", 4}, {"ADR", 5}, {"QOS", 25}, {"RDM", 15}, {"IB", 4}, {"CPU", 6}, {"MEM", 3}, {"TIM", 1}, {"OS", 6},
 		{"NVM", 27}, {"GPU", 18}, {"FS", 14}, {"WIN", 13}, {"SW", 6}, {"VC", 3}} {
 		for n := range area.rows {
 			want = append(want, fmt.Sprintf("WD-%s-%02d", area.name, n+1))

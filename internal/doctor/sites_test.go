@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"testing"
 	"time"
@@ -317,6 +318,12 @@ func TestOpticsOfSwitches(t *testing.T) {
 
 // partTrials are those of the checks of parts: cards, machines, GPUs, file systems.
 func partTrials() map[string]tried {
+	all := otherTrials()
+	maps.Copy(all, lineTrials())
+	return all
+}
+
+func otherTrials() map[string]tried {
 	return map[string]tried{
 		"WD-PCI-03": {nil, nic(func(n *host.NICHealth) { n.Above[0].Now.Width = 4 }), nic(func(n *host.NICHealth) { n.Above = nil })},
 		"WD-PCI-04": {nil, nic(func(n *host.NICHealth) { n.Read = 512 }), nic(func(n *host.NICHealth) { n.Read = 0 })},

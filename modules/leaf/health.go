@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"weft/internal/hint"
 	"weft/internal/tally"
 	"weft/switches"
 )
@@ -15,8 +16,6 @@ type Health struct {
 	Neighbours []switches.Neighbour `json:"neighbours,omitempty"`
 	Heard      bool                 `json:"heard"`              // Neighbours were told, all of them
 	Deaf       string               `json:"deaf,omitempty"`     // why they were not
-	Idle       []string             `json:"idle,omitempty"`     // ports with PFC on which it does not run as configured
-	Operates   bool                 `json:"operates"`           // Idle was told
 	Watches    bool                 `json:"watches"`            // whether its ports watch for stuck queues is read
 	Counters   *tally.Ports         `json:"counters,omitempty"` // nil: not told
 	Conditions *switches.Conditions `json:"conditions,omitempty"`
@@ -29,13 +28,9 @@ func (d *Device) Health(ctx context.Context) (*Health, error) {
 	if err := d.connect(ctx); err != nil {
 		return nil, err
 	}
-	out, err := d.session.Show(ctx, d.cfg.OS.Show)
+	have, out, err := d.session.Observe(ctx)
 	if err != nil {
-		return nil, told(err)
-	}
-	have, err := d.cfg.OS.Parse(out)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", d.cfg.Name, err)
+		return nil, fmt.Errorf("read %s: %w", d.cfg.Name, told(err))
 	}
 	h := &Health{OS: d.cfg.OS.Name, Reading: have, Watches: d.cfg.OS.Lacks(switches.Watchdogs) == nil}
 	lacks := func(err error) error {
@@ -53,13 +48,8 @@ func (d *Device) Health(ctx context.Context) (*Health, error) {
 	} else {
 		h.Heard = true
 	}
-	if d.cfg.OS.Operates == nil {
-		h.Without = append(h.Without, d.cfg.OS.Lacks(switches.Operating).Error())
-	} else {
-		if h.Idle, err = d.session.Operates(ctx, have, switches.Intent{Ports: have.Ports}); err != nil {
-			return nil, told(err)
-		}
-		h.Operates = true
+	if have.Mute != "" {
+		h.Without = append(h.Without, have.Mute)
 	}
 	if h.Conditions, err = d.session.Conditions(ctx, out); err != nil {
 		return nil, told(err)
@@ -72,6 +62,23 @@ func (d *Device) Health(ctx context.Context) (*Health, error) {
 		return nil, lacks(err)
 	}
 	return h, nil
+}
+
+// Reading reads what the switch is set to and what PFC does, in one pass. It needs neither
+// the marks nor the lease of weft on the switch, nor what is declared of it.
+func (d *Device) Reading(ctx context.Context) (*switches.Reading, error) {
+	if err := d.connect(ctx); err != nil {
+		return nil, err
+	}
+	have, _, err := d.session.Observe(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", d.cfg.Name, told(err))
+	}
+	if d.cfg.Serial != "" && have.Facts.Serial != d.cfg.Serial {
+		return nil, hint.Wrap(fmt.Errorf("another switch answers: serial is %q, declared %q", have.Facts.Serial, d.cfg.Serial),
+			"if the switch was replaced on purpose, change serial of %s", d.cfg.Name)
+	}
+	return &have, nil
 }
 
 // busy are the ports worth counting on.

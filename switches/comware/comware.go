@@ -28,6 +28,7 @@ func OS() *switches.OS {
 		},
 		Neighbours: &switches.Neighbours{Line: showNeighbours, Parse: parseNeighbours},
 		Table:      &switches.Table{Line: showStations, Head: stationsHead, Parse: parseStations},
+		Operates:   &switches.Operation{Line: showPFC, States: pfcStates},
 		Conditions: conditions(),
 		Role: &switches.Role{Head: "role name %s", Rule: "rule %d permit command %s", Tail: []string{"  quit", "local-user weft class manage"}, Login: "  authorization-attribute user-role %s",
 			Change: "network-admin", Source: "H3C Comware 7 Fundamentals Command Reference, RBAC commands"},
@@ -35,7 +36,6 @@ func OS() *switches.OS {
 		Without: map[switches.Feature]string{
 			switches.Watchdogs: "deadlock detection there starts with an interval whose unit no manual tells",
 			switches.Headrooms: "how its thresholds add up, and on many models their unit, is not documented",
-			switches.Operating: "the layout of what an S6800 shows is not known",
 		},
 	}
 	o.Parse = func(out map[string]string) (switches.Reading, error) { return parse(o, out) }

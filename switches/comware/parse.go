@@ -84,9 +84,6 @@ func parseNode(c *switches.Reading, r *switches.Text, n *switches.Node) {
 	switch {
 	case strings.HasPrefix(n.Line, "sysname "):
 		c.Facts.Hostname = strings.TrimPrefix(n.Line, "sysname ")
-	case n.Line == pfc, n.Line == pfcAuto, strings.HasPrefix(n.Line, noDrop):
-		c.Warnings = append(c.Warnings, "the system view says "+n.Line+
-			", which is kept and may decide for every port")
 	case strings.HasPrefix(n.Line, "irf-port"):
 		for _, k := range n.Kids {
 			if w := strings.Fields(k.Line); len(w) > 3 && strings.HasPrefix(k.Line, "port group interface ") {

@@ -90,6 +90,7 @@ func systemWords() switches.Section {
 			{Form: switches.Forms(deadlock + `(?:cos [0-7] interval \d+|precision (?:high|normal|low)|auto-recover cos [0-7] delay \d+|auto-recover action (?:discard|forwarding)|threshold (?:cos [0-7]|action) .*)`),
 				Key: "deadlock detection", Text: "is set up, which weft leaves as it is; while it recovers, PFC is off on the port"},
 			{Form: switches.Forms(`priority-flow-control (?:pause-time|dscp-mapping|config-style|early-warning) .*`), Key: "PFC of all ports", Text: "has settings of its own, which weft leaves as they are"},
+			{Form: switches.Forms(`priority-flow-control (?:enable|auto)`, `priority-flow-control no-drop dot1p `+dot1s), Key: "the system view", Text: "sets PFC, which weft leaves as it is and which may decide for every port"},
 			{Form: switches.Forms(`qos apply policy \S+ global .*`), Key: "a policy", Text: "is applied to all ports, which may mark, limit or drop what the fabric sends"},
 		},
 		Harmless: switches.Forms(
@@ -114,7 +115,7 @@ func portWords() switches.Section {
 			`port link-aggregation group \d+(?: .*)?`, `port link-mode (?:route|bridge)`, `mtu \d+`,
 		),
 		Told: []switches.Remark{
-			{Form: switches.Forms(`flow-control(?: .*)?`), Key: "pause of the whole link", Text: "is on together with PFC, which some models refuse and others let PFC override; remove it by hand: "},
+			{Form: switches.Forms(`flow-control(?: .*)?`), Key: "pause of the whole link", Text: "is on together with PFC, which some models refuse and others let PFC override; remove it by hand: ", Breaks: true},
 			{Form: switches.Forms(`lldp tlv-enable dot1-tlv dcbx(?: .*)?`), Key: "DCBX", Text: "tells the NIC what the switch does; firmware that is willing takes that, and not what weft sets on the host: "},
 			{Form: switches.Forms(`undo lldp enable`, `lldp admin-status (?:disable|rx|tx)`), Key: "LLDP", Text: "is off on the port in part or whole, where cables cannot be proven without it: "},
 			{Form: switches.Forms(pfc + `dot1p [0-7] (?:headroom|reserved-buffer|ingress-threshold-offset|ingress-buffer (?:dynamic|static)) \d+`), Key: "the ingress buffer of a priority", Text: left},

@@ -28,7 +28,7 @@ func OS() *switches.OS {
 		},
 		Neighbours: &switches.Neighbours{Line: showNeighbours, Parse: parseNeighbours, Total: totalNeighbours},
 		Table:      &switches.Table{Line: showStations, Head: stationsHead, Parse: parseStations},
-		Operates:   &switches.Operation{Line: showPFC, Idle: idle},
+		Operates:   &switches.Operation{Line: showPFC, States: pfcStates},
 		Conditions: conditions(),
 		Role: &switches.Role{Head: "role name %s", Rule: "rule %d permit command %s", Login: "username weft role %s", Change: "network-admin",
 			Source: "Cisco Nexus 9000 NX-OS Security Configuration Guide, Configuring User Accounts and RBAC"},

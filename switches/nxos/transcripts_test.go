@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"weft/internal/require"
+	"weft/switches"
 )
 
 // What we take for a verdict is what switches say.
@@ -27,16 +28,16 @@ func TestTranscriptsCommit(t *testing.T) {
 }
 
 func TestTranscriptsPFCState(t *testing.T) {
-	for name, want := range map[string]map[string]pfcState{
+	for name, want := range map[string]map[string]switches.Running{
 		"SYNTHETIC_otel_contrib_test.txt": {
-			"Ethernet1/2": {runs: true, known: true, priorities: []int{0, 3}},
-			"Ethernet1/5": {runs: true, known: true},
+			"Ethernet1/2": {On: true, Priorities: []int{0, 3}},
+			"Ethernet1/5": {On: true, Priorities: []int{}},
 		},
 		"leaf1_nexus9332_auto-off_2026.txt": {"Ethernet1/27": {}, "Ethernet1/28": {}},
 		"nexus5k_auto-off.txt":              {"Ethernet1/47": {}, "Ethernet1/48": {}, "Ethernet4/15": {}, "Ethernet4/16": {}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := pfcStates(require.Transcript(t, "cisco_nxos/show_interface_priority-flow-control/"+name)); !reflect.DeepEqual(got, want) {
+			if got := pfcStates(require.Transcript(t, "cisco_nxos/show_interface_priority-flow-control/"+name), nil); !reflect.DeepEqual(got, want) {
 				t.Errorf("%+v, want %+v", got, want)
 			}
 		})

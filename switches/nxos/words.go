@@ -82,6 +82,8 @@ func systemWords() switches.Section {
 		),
 		Told: []switches.Remark{
 			{Form: switches.Forms(watch), Key: "the watchdog", Text: "has times of its own, which weft leaves as they are"},
+			// Reported by operators; the line disables PFC whatever the ports say.
+			{Form: switches.Forms(`priority-flow-control override-interface mode off`), Key: "PFC of all ports", Text: "is off, whatever their own lines say; remove the line by hand", Breaks: true},
 			{Form: switches.Forms(`hardware qos nodrop-queue-thresholds .*`), Key: "the buffers of lossless queues", Text: "are set by hand, which weft leaves as they are"},
 		},
 		Harmless: switches.Forms(
@@ -105,7 +107,7 @@ func portWords() switches.Section {
 		),
 		Told: []switches.Remark{
 			{Form: switches.Forms(`inherit port-profile \S+`), Key: "a profile", Text: "may say more of a port than its own lines, which are all that is read: "},
-			{Form: switches.Forms(`flowcontrol (?:receive|send) on`), Key: "pause of the whole link", Text: pause},
+			{Form: switches.Forms(`flowcontrol (?:receive|send) on`), Key: "pause of the whole link", Text: pause, Breaks: true},
 			{Form: switches.Forms(`priority-flow-control mode on send-tlv`), Key: "DCBX", Text: "tells the NIC what the switch does; firmware that is willing takes that, and not what weft sets on the host: "},
 			{Form: switches.Forms(`no lldp (?:transmit|receive)`), Key: "LLDP", Text: "is off on the port, where cables cannot be proven without it: "},
 			{Form: switches.Forms(watchdog + ` on disable-action.*`), Key: "the watchdog", Text: "only reports what stays paused, and drops nothing: "},

@@ -1,0 +1,40 @@
+package discover
+
+import (
+	"strings"
+	"testing"
+)
+
+// What a plan says of lines that weft does not manage, discover says too.
+func TestLines(t *testing.T) {
+	s := &Site{Switches: []*Switch{nexusWith("leaf", `priority-flow-control override-interface mode off
+hardware qos pfc mystery 7
+interface Ethernet1/1
+  priority-flow-control mode on
+  flowcontrol receive on
+  inherit port-profile STORAGE
+interface Ethernet1/9
+  flowcontrol receive on
+  colour green
+`, hears("Ethernet1/1", "st1", mac(1)))}}
+	s.Cables()
+	var got []string
+	for _, f := range s.Findings {
+		if strings.Contains(f.Hint, "weft leaves it as it is") {
+			got = append(got, string(f.Severity)+" "+f.Text)
+		}
+	}
+	want := []string{"error priority-flow-control override-interface mode off: PFC of all ports is off", "warn inherit port-profile STORAGE (Ethernet1/1): a profile", "error flowcontrol receive on (Ethernet1/1): pause of the whole link", "warn not understood: hardware qos pfc mystery 7"}
+	if len(got) != len(want) {
+		t.Fatalf("%q", got)
+	}
+	for _, text := range want {
+		found := false
+		for _, g := range got {
+			found = found || strings.HasPrefix(g, text)
+		}
+		if !found {
+			t.Errorf("nothing says %q: %q", text, got)
+		}
+	}
+}
