@@ -23,6 +23,28 @@ type Validation struct {
 	Depth   int      // of Compare and Load: commands under way in each queue
 	Runtime time.Duration
 	Metrics []*Metric
+
+	AllowUnmeasured []string // systems and HCL addresses of devices that may go without a measurement
+}
+
+// UnmeasuredNames are the names that allow_unmeasured takes: the systems of declared servers
+// and switches, and the addresses of servers, switches and virtual machines.
+func (m *Model) UnmeasuredNames() []string {
+	var systems, addrs []string
+	for _, s := range m.Servers {
+		systems, addrs = append(systems, s.OS), append(addrs, s.Addr)
+	}
+	for _, sw := range m.Switches {
+		addrs = append(addrs, sw.Addr)
+		if sw.OS != "" {
+			systems = append(systems, sw.OS)
+		}
+	}
+	for _, v := range m.VMs {
+		addrs = append(addrs, v.Addr)
+	}
+	slices.Sort(systems)
+	return append(slices.Compact(systems), addrs...)
 }
 
 // A Load is what nvme-load does to a namespace.

@@ -86,7 +86,7 @@ func stopped(res *plan.Result, err error) int {
 		return exitRolledBack
 	case stop.State == rollout.Waiting:
 		return exitWaiting
-	case stop.State == rollout.Paused && stop.Verdict == rollout.Inconclusive:
+	case stop.State == rollout.Paused && (stop.Verdict == rollout.Inconclusive || stop.Verdict == rollout.Partial):
 		return exitInconclusive
 	case stop.State == rollout.Paused:
 		return exitWaiting

@@ -23,6 +23,7 @@ const (
 	exitUnreachable  = 8
 	exitInconclusive = 9
 	exitWaiting      = 10
+	exitPartial      = 11
 	exitUsage        = 64
 	exitInterrupted  = 130
 	exitUnread       = 128 + 13 // as shells show programs whose reader has gone
@@ -40,6 +41,7 @@ func exitText(code int) string {
 		exitUnreachable:  "a device cannot be reached or read, or is the wrong one",
 		exitInconclusive: "inconclusive",
 		exitWaiting:      "waiting",
+		exitPartial:      "partial: what was measured passes, and something that was declared was not measured",
 		exitUsage:        "usage",
 		exitInterrupted:  "interrupted",
 		exitUnread:       "whoever read the output has gone (a closed pipe): the rest was not said",
@@ -133,5 +135,15 @@ func applied(r *plan.Result, err error) int {
 
 // proven is the exit code of a verdict.
 func proven(v prove.Verdict) int {
-	return map[prove.Verdict]int{prove.Pass: exitDone, prove.Fail: exitFailed, prove.Inconclusive: exitInconclusive}[v]
+	switch v {
+	case prove.Pass:
+		return exitDone
+	case prove.Fail:
+		return exitFailed
+	case prove.Partial, prove.NotMeasured:
+		return exitPartial
+	case prove.Inconclusive:
+		return exitInconclusive
+	}
+	return exitInconclusive // never the code of a pass
 }

@@ -13,6 +13,7 @@ import (
 func exitCodes(cmd *cobra.Command) []int {
 	carried := []int{exitFailed, exitChanged, exitRolledBack, exitStale, exitHeld, exitUnreachable, exitInconclusive, exitWaiting}
 	measured := []int{exitFailed, exitUnreachable, exitInconclusive}
+	covered := append(slices.Clone(measured), exitPartial)
 	own := map[string][]int{
 		"plan":             {exitChanges, exitUnreachable, exitInconclusive, exitWaiting},
 		"drift":            {exitChanges, exitUnreachable, exitWaiting},
@@ -33,12 +34,12 @@ func exitCodes(cmd *cobra.Command) []int {
 		"runs":             {exitHeld, exitWaiting},
 		"report":           {exitHeld, exitWaiting},
 		"report check":     {exitFailed},
-		"verify":           append(slices.Clone(measured), exitWaiting),
+		"verify":           append(slices.Clone(covered), exitWaiting),
 		"verify cabling":   measured,
 		"verify failover":  {exitFailed, exitHeld, exitUnreachable, exitInconclusive, exitWaiting},
 		"verify reboot":    {exitFailed, exitHeld, exitUnreachable, exitInconclusive},
-		"watch":            measured,
-		"rehearse":         carried,
+		"watch":            covered,
+		"rehearse":         append(slices.Clone(carried), exitPartial),
 		"facts":            {exitUnreachable},
 		"discover":         {exitFailed, exitUnreachable},
 		"doctor":           measured,
@@ -95,5 +96,5 @@ func exitMeaning(code int) string {
 // allExitCodes are those of all commands.
 func allExitCodes() []int {
 	return []int{exitDone, exitError, exitChanges, exitFailed, exitChanged, exitRolledBack, exitStale, exitHeld,
-		exitUnreachable, exitInconclusive, exitWaiting, exitUsage, exitInterrupted, exitUnread}
+		exitUnreachable, exitInconclusive, exitWaiting, exitPartial, exitUsage, exitInterrupted, exitUnread}
 }

@@ -25,7 +25,7 @@ func newSeenLast(owner string) *seenLast {
 	return &seenLast{owner: owner,
 		counter: prometheus.NewDesc("weft_counter", "What a switch port or a NIC has counted.", []string{"owner", "device", "port", "priority", "name"}, nil),
 		value:   prometheus.NewDesc("weft_metric", "What a metric was at a place; latencies in nanoseconds.", place, nil),
-		verdict: prometheus.NewDesc("weft_verdict", "1: pass, 0: fail, -1: inconclusive, -2: not measured, nothing counts there.", place, nil),
+		verdict: prometheus.NewDesc("weft_verdict", "1: pass, 0: fail, -1: inconclusive, -2: not measured, -3: unknown to this weft, -4: partial.", place, nil),
 		pairP99: prometheus.NewDesc("weft_pair_p99_seconds", "p99 of reads of a pair over a plane.", []string{"owner", "initiator", "target", "plane", "portal", "over", "size"}, nil)}
 }
 
@@ -64,7 +64,6 @@ func (s *seenLast) Collect(out chan<- prometheus.Metric) {
 			}
 		}
 	}
-	verdicts := map[prove.Verdict]float64{prove.Pass: 1, prove.Fail: 0, prove.Inconclusive: -1, prove.NotMeasured: -2}
 	for _, j := range res.Judgements {
 		limit := ""
 		if j.Least { // beside a most
@@ -74,13 +73,30 @@ func (s *seenLast) Collect(out chan<- prometheus.Metric) {
 		if j.Verdict == prove.Pass || j.Verdict == prove.Fail {
 			put(s.value, prometheus.GaugeValue, j.Value, labels...)
 		}
-		put(s.verdict, prometheus.GaugeValue, verdicts[j.Verdict], labels...)
+		put(s.verdict, prometheus.GaugeValue, gauge(j.Verdict), labels...)
 	}
 	for _, r := range res.Rows {
 		if r.Why == "" && r.Samples > 0 && r.Probe == "" {
 			put(s.pairP99, prometheus.GaugeValue, r.P99.Seconds(), s.owner, r.Initiator, r.Target, r.Plane, r.At, r.Over(), strconv.Itoa(r.Size))
 		}
 	}
+}
+
+// gauge is a verdict as a number. An unknown one is neither that of a failure nor of a pass.
+func gauge(v prove.Verdict) float64 {
+	switch v {
+	case prove.Pass:
+		return 1
+	case prove.Fail:
+		return 0
+	case prove.Inconclusive:
+		return -1
+	case prove.NotMeasured:
+		return -2
+	case prove.Partial:
+		return -4
+	}
+	return -3
 }
 
 // handler answers what was seen last; before the first look it says that there is nothing.

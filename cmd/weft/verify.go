@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +14,7 @@ import (
 	"weft/internal/run"
 	"weft/internal/view"
 	"weft/inventory"
+	"weft/inventory/problem"
 	"weft/plan"
 )
 
@@ -22,6 +25,7 @@ type verification struct {
 	throughput bool
 	compare    bool
 	schedule   bool
+	allow      []string // devices and systems that may go without a measurement
 	mayWrite   []string // scratch namespaces that loads may overwrite
 }
 
@@ -32,12 +36,13 @@ func (a *app) verifyCmd() *cobra.Command {
 		Long: `verify reads from every target over every plane from every initiator, prints the
 latencies, and judges them against the limits of the validation blocks. What
 switch ports and NICs count is read before and after, and judged by how it has
-grown. It only reads, but for what --i-will-write names. check and output blocks are
+grown. It only reads, but for what --i-will-write names. Where something that the files
+declare is not measured, the verdict is partial (exit code 11), unless allow_unmeasured of a
+validation or --allow-unmeasured names the device or its system. check and output blocks are
 computed with what the servers' kernels have connected. Without names every validation is run, and the way of
-packets is proven for every pair and plane: that they arrive whole at their full
-length, that the NIC marks them as the class that carries storage, and that the
-switch puts them into the queue of that class. What fails is placed: at a NIC, a
-port or a switch, or undecided between some.
+packets is proven for every pair and plane: that they arrive whole at their full length, that
+the NIC marks them as the class that carries storage, and that the switch puts them into the
+queue of that class. What fails is placed: at a NIC, a port or a switch, or undecided between some.
 
 A metric with regression is compared with what was measured before: what the
 record phases of rollouts and --save-baseline keep where runs are kept, or the file
@@ -66,7 +71,7 @@ everything would be measured, without asking anybody.`,
 			if err := validations(cmd, m, names); err != nil {
 				return err
 			}
-			if err := writable(m, how.mayWrite); err != nil {
+			if err := cmp.Or(writable(m, how.mayWrite), unmeasurable(m, how.allow)); err != nil {
 				return err
 			}
 			if how.schedule {
@@ -93,7 +98,19 @@ func (how *verification) flags(f *pflag.FlagSet) {
 	f.BoolVar(&how.throughput, "throughput", false, "also measure how much goes over every pair and plane, and what that costs")
 	f.BoolVar(&how.compare, "compare", false, "also measure RDMA, TCP and the storage itself in turn at every pair, with what each costs both ends")
 	f.StringArrayVar(&how.mayWrite, "i-will-write", nil, "let loads OVERWRITE this scratch namespace (TARGET/namespace.SUBSYSTEM.ID); may be repeated")
+	f.StringArrayVar(&how.allow, "allow-unmeasured", nil, "this device (switch.leaf-a) or system (esxi) may go without a measurement, as allow_unmeasured of a validation; may be repeated")
 	f.BoolVar(&how.schedule, "schedule", false, "show what would be measured at the same time")
+}
+
+// unmeasurable refuses names of --allow-unmeasured that the files do not declare.
+func unmeasurable(m *inventory.Model, names []string) error {
+	known := m.UnmeasuredNames()
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return usage(fmt.Errorf("--allow-unmeasured %s: no declared server, switch or virtual machine has that address, and none has that system%s", name, problem.DidYouMean(name, known)))
+		}
+	}
+	return nil
 }
 
 // schedule shows the rounds of a measurement.
@@ -118,7 +135,7 @@ func (a *app) verify(ctx context.Context, p *run.Site, names []string, how verif
 		return err
 	}
 	a.warnMarked(ctx, p)
-	res, err := p.Measure(ctx, prove.Input{Names: names, Baseline: base, Throughput: how.throughput, Compare: how.compare, MayWrite: how.mayWrite, Path: len(names) == 0, Conclude: len(names) == 0})
+	res, err := p.Measure(ctx, prove.Input{Names: names, Baseline: base, Throughput: how.throughput, Compare: how.compare, Allow: how.allow, MayWrite: how.mayWrite, Path: len(names) == 0, Conclude: len(names) == 0})
 	if err != nil {
 		return err
 	}

@@ -186,5 +186,9 @@ validation "latency" {
   probe   = "nvme-read"
   samples = 1000
 
+  # RDMA traffic is measured where hosts read files from each other during weft verify.
+  # Without this line the verdict is partial where they do not, and gates pause.
+  allow_unmeasured = ["windows"]
+
   metric "p99" { max = var.p99 }
 }

@@ -165,25 +165,17 @@ func thinned(list []prove.Look) []prove.Look {
 	for some := range slices.Chunk(list, (len(list)+mostLooks-1)/mostLooks) {
 		one := prove.Look{Phase: some[0].Phase, Time: some[0].Time, Recorded: some[0].Recorded, Verdict: prove.Pass, Worst: map[string]float64{}, Verdicts: map[string]prove.Verdict{}}
 		for _, l := range some {
-			one.Verdict = worse(one.Verdict, l.Verdict)
+			one.Verdict = prove.Worse(one.Verdict, l.Verdict)
 			for name, v := range l.Worst {
 				if was, ok := one.Worst[name]; !ok || v > was {
 					one.Worst[name] = v
 				}
 			}
 			for name, v := range l.Verdicts {
-				one.Verdicts[name] = worse(one.Verdicts[name], v)
+				one.Verdicts[name] = prove.Worse(one.Verdicts[name], v)
 			}
 		}
 		out = append(out, one)
 	}
 	return out
-}
-
-func worse(a, b prove.Verdict) prove.Verdict {
-	rank := []prove.Verdict{"", prove.Pass, prove.Inconclusive, prove.Fail}
-	if slices.Index(rank, b) > slices.Index(rank, a) {
-		return b
-	}
-	return a
 }

@@ -43,6 +43,18 @@ func (r *run) served(ctx context.Context, flows []flow) account {
 	return out
 }
 
+// account judges what targets served, and whether they were started again.
+func (res *Result) account(before, after account, since *Reading) {
+	res.Judgements = append(res.Judgements, reckon(res.Rows, before, after)...)
+	if since != nil { // what was asked then is older than what was asked just now
+		maps.Copy(before.started, since.Agents)
+	}
+	res.Judgements = append(res.Judgements, restarted(before.started, after.started)...)
+	if res.After != nil {
+		res.After.Agents = after.started
+	}
+}
+
 // reckon compares what the probes read with what the targets say they served.
 // Another owner's reads make it inconclusive, never a pass.
 func reckon(rows []*Row, before, after account) []Judgement {

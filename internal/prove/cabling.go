@@ -98,9 +98,7 @@ func Cables(ctx context.Context, in CablingInput) (*Cabling, error) {
 	}
 	out.Swaps = swaps(out.Cables, wanted, found)
 	for _, c := range out.Cables {
-		if c.Verdict == Fail || c.Verdict == Inconclusive && out.Verdict == Pass {
-			out.Verdict = c.Verdict
-		}
+		out.Verdict = Worse(out.Verdict, c.Verdict)
 	}
 	return out, nil
 }

@@ -46,6 +46,7 @@ type Compared struct {
 	Errors    int           `json:"errors,omitempty"` // reads that failed
 	Why       string        `json:"why,omitempty"`    // it was not measured, or not to its end
 	Untried   bool          `json:"untried,omitempty"`
+	Absence
 
 	CPUWhy  string  `json:"cpu_why,omitempty"`    // what its reads cost is not known
 	Other   float64 `json:"other_load,omitempty"` // share of its time that the busier end spent otherwise
@@ -185,7 +186,7 @@ func (r *run) former(w *comparing) []*contest {
 			way.read = agent.ReadRequest{Path: b.Device, Size: size, Depth: depth, Samples: w.samples, Warmup: min(warmup, w.samples), Timeout: readTime}
 			way.load = agent.LoadRequest{Path: b.Device, Pattern: "randread", Size: uint64(size), Timeout: readTime}
 			if r.witness(b.Server) != nil {
-				way.Why, way.Untried = r.unasked(b.Server), true
+				way.Why, way.Untried, way.Absence = r.unasked(b.Server), true, r.absent(b.Server)
 			}
 			c.add(way)
 			out = append(out, c)
@@ -204,6 +205,12 @@ func (r *run) contender(f flow, way string) *contender {
 	c := &contender{Compared: &Compared{Over: way, Server: f.from.Addr}, from: f.from, ends: []*inventory.Server{f.from}}
 	if c.Why = r.rules(f, way); c.Why != "" {
 		c.Untried = true
+		switch {
+		case way != localTransport && r.witness(f.from) != nil:
+			c.Absence = r.absent(f.from)
+		case r.in.Hollow == nil || r.in.Hollow(f.target) == "":
+			c.Undeclared = true // the files rule it out
+		}
 		return c
 	}
 	if way == localTransport {

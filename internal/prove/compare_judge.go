@@ -169,22 +169,31 @@ func UnitOf(metric string) string {
 	return map[string]string{inventory.CPUSaved: Share, inventory.Ratio: Times, inventory.Throughput: GbitRate}[metric]
 }
 
-// metric is what a comparison has for a metric, or why it has nothing. untried says that
-// the files, or what machines are, rule it out.
-func (c *Comparison) metric(name string) (i Interval, why string, untried bool) {
+// metric is what a comparison has for a metric, or why it has nothing. untried is the
+// way that the files, or what machines are, rule out.
+func (c *Comparison) metric(name string) (i Interval, why string, untried *Compared) {
 	rdma, tcp := c.way("rdma"), c.way("tcp")
 	switch {
 	case rdma == nil || name != inventory.Throughput && tcp == nil:
-		return i, "it was not asked for", false
+		return i, "it was not asked for", nil
 	case name == inventory.Throughput:
 		i, why = rdma.Bits()
-		return Interval{i.Value / 1e9, i.Low / 1e9, i.High / 1e9}, why, rdma.Untried
+		return Interval{i.Value / 1e9, i.Low / 1e9, i.High / 1e9}, why, firstUntried(rdma)
 	case name == inventory.Ratio:
 		i, why = c.Ratio()
 	default:
 		i, why = c.Saved()
 	}
-	return i, why, rdma.Untried || tcp.Untried
+	return i, why, firstUntried(rdma, tcp)
+}
+
+// firstUntried is the first way that was ruled out; nil: none.
+func firstUntried(ways ...*Compared) *Compared {
+	n := slices.IndexFunc(ways, func(w *Compared) bool { return w.Untried })
+	if n < 0 {
+		return nil
+	}
+	return ways[n]
 }
 
 // judgeCompared holds what was compared against the metrics of a validation.
@@ -237,8 +246,8 @@ func (b boundary) judge(c *Comparison, metric string) Judgement {
 	i, why, untried := c.metric(metric)
 	if why != "" {
 		j.Verdict, j.Why = Inconclusive, why
-		if untried {
-			j.Verdict = NotMeasured
+		if untried != nil {
+			j.Verdict, j.Absence = NotMeasured, untried.Absence
 		}
 		return j
 	}

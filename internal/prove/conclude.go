@@ -155,7 +155,7 @@ func judgeChecks(m *inventory.Model, seen inventory.Observed) []Check {
 		verdict := Check{Name: c.Addr, Verdict: Pass, Place: fmt.Sprintf("%s:%d", c.Range.Filename, c.Range.Start.Line)}
 		for _, a := range c.Asserts {
 			is, why := assert(m, a, seen)
-			if is == Fail || is == Inconclusive && verdict.Verdict == Pass {
+			if Worse(verdict.Verdict, is) != verdict.Verdict {
 				verdict.Verdict, verdict.Why = is, why
 			}
 			if is == Fail {

@@ -139,7 +139,9 @@ func (r *run) judgeCounters(res *Result, v *inventory.Validation, unknown unknow
 		first := len(res.Judgements)
 		for _, p := range list {
 			j := Judgement{Validation: v.Name, Metric: m.Name, Pair: p.String(), Limit: m.Max, Counted: true, Unit: m.Unit}
-			j.judge(res, m, p)
+			if j.judge(res, m, p); j.Verdict == NotMeasured && !j.Undeclared {
+				j.Absence = r.absentAt(p.Device)
+			}
 			unknown.spoil(m, &j)
 			res.Judgements = append(res.Judgements, j)
 		}
@@ -168,7 +170,7 @@ func (j *Judgement) judge(res *Result, m *inventory.Metric, p countPlace) {
 	}
 	if !m.Delta && m.Unit != "ratio" {
 		if j.Value = float64(after.Value); after.Off != "" {
-			j.Verdict, j.Why = NotMeasured, after.Off
+			j.Verdict, j.Why, j.Undeclared = NotMeasured, after.Off, !after.Untold
 			return
 		}
 		j.settle()
@@ -186,7 +188,7 @@ func (j *Judgement) judge(res *Result, m *inventory.Metric, p countPlace) {
 		j.Why = "what is counted there has changed meanwhile"
 		return
 	case after.Off != "":
-		j.Verdict, j.Why = NotMeasured, after.Off
+		j.Verdict, j.Why, j.Undeclared = NotMeasured, after.Off, !after.Untold
 		return
 	}
 	grown, took := after.Value-before.Value, after.Time.Sub(before.Time)

@@ -186,7 +186,6 @@ func TestCountersThatDoNotTell(t *testing.T) {
 				return "nic 0000:41:00.0\ndriver mlx5_core\nno stats available\nnic 0000:41:00.1\ndriver mlx5_core\n"
 			}
 		}, "no stats available"},
-		"an unknown source":  {&inventory.Metric{Name: "x", Source: "switch.port.class.rdma.smell", HasMax: true}, nil, `no "smell"`},
 		"a class nobody has": {&inventory.Metric{Name: "x", Source: "switch.port.class.gold.drops", HasMax: true}, nil, "nothing that is managed counts"},
 		"against a baseline": {&inventory.Metric{Name: "x", Source: "switch.port.class.rdma.drops", Regression: 0.1}, nil, "not yet measured"},
 	} {

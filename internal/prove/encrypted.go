@@ -36,7 +36,7 @@ func encrypted(rows []*Row) []Judgement {
 		j := Judgement{Validation: pathName, Metric: Encryption, Pair: row.Pair(), Size: row.Size, Verdict: Pass, Note: row.TLS}
 		switch {
 		case row.Unprobed:
-			j.Verdict, j.Why = NotMeasured, row.Why
+			j.Verdict, j.Why, j.Absence = NotMeasured, row.Why, row.Absence
 		case row.Why != "" || row.Samples == 0:
 			j.Verdict, j.Why = Inconclusive, row.lacks()
 		case row.TLS == "":

@@ -179,6 +179,7 @@ func (r *run) row(ctx context.Context, f flow) *Row {
 	if !f.local && r.witness(f.from) != nil {
 		if row.Why = r.unprobed(f); row.Why != "" {
 			row.Unprobed = true
+			row.Absence = r.absent(f.from)
 			return row
 		}
 	}

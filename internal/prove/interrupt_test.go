@@ -44,7 +44,7 @@ func TestPortalWithoutPlane(t *testing.T) {
 func TestNothingLimited(t *testing.T) {
 	m := model(1, 1, time.Second)
 	m.Validations = []*inventory.Validation{{Block: inventory.Block{Addr: "validation.counters"}, Name: "counters",
-		Metrics: []*inventory.Metric{{Name: "rdma_drops", HasMax: true}}}}
+		Metrics: []*inventory.Metric{{Name: "rdma_drops", Source: "switch.port.class.gold.drops", HasMax: true}}}}
 	refused := &farm{p99: time.Microsecond, fails: func(string) bool { return true }}
 	if res := prove(t, m, refused); res.Verdict != Fail {
 		t.Errorf("every read was refused: %s", res.Verdict)

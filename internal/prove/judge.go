@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -160,13 +161,52 @@ func one(res *Result, v *inventory.Validation, m *inventory.Metric, row *Row) Ju
 		}
 		j.Value = float64(row.P99 - local.P99)
 	default:
-		j.Value = float64(map[string]time.Duration{"p50": row.P50, "p99": row.P99, "p999": row.P999}[m.Name])
+		value, known := quantileOf(m.Name, row.P50, row.P99, row.P999)
+		if !known {
+			j.Verdict, j.Why = Inconclusive, unknownMetric(m.Name)
+			return j
+		}
+		j.Value = float64(value)
 	}
 	j.Verdict = Pass
 	if j.Value > m.Max {
 		j.Verdict = Fail
 	}
 	return j
+}
+
+// quantileOf is the quantile that a metric is about; known is false for another metric.
+func quantileOf(metric string, p50, p99, p999 time.Duration) (value time.Duration, known bool) {
+	switch metric {
+	case "p50":
+		return p50, true
+	case "p99":
+		return p99, true
+	case "p999":
+		return p999, true
+	}
+	return 0, false
+}
+
+func unknownMetric(name string) string { return fmt.Sprintf("unknown metric %q", name) }
+
+// knownMetrics refuses metrics that nothing measures: they would never be judged.
+func knownMetrics(validations []*inventory.Validation) error {
+	var unknown []error
+	for _, v := range validations {
+		for _, m := range v.Metrics {
+			err := errors.New(unknownMetric(m.Name))
+			if counted(m) {
+				_, err = parseSource(m.Source)
+			} else if measures(v, m) || compared(v, m) || loaded(v, m) {
+				err = nil
+			}
+			if err != nil {
+				unknown = append(unknown, fmt.Errorf("%s, metric %q: %w", v.Addr, m.Name, err))
+			}
+		}
+	}
+	return errors.Join(unknown...)
 }
 
 // local is the read of the same storage on its own server.

@@ -21,6 +21,9 @@ type Judgement struct {
 	Note    string        `json:"note,omitempty"`    // what else a reader must know
 	Where   string        `json:"where,omitempty"`   // of a failure: at a place, or undecided between some
 
+	Absence
+	Allowed string `json:"allowed,omitempty"` // the name of allow_unmeasured that allows that it is not measured
+
 	Least    bool      `json:"least,omitempty"`    // Limit is the least that Value may be, else the most
 	Interval *Interval `json:"interval,omitempty"` // of Value; nil: it is the value of what was measured
 }
@@ -32,6 +35,39 @@ func (j Judgement) Excess() float64 {
 		return j.Limit - j.Value
 	}
 	return j.Value - j.Limit
+}
+
+// Weight is what the verdict of one place makes of the whole: a place that the files
+// declare and that was not measured, which nobody allowed, leaves the whole partial.
+func (j Judgement) Weight() Verdict {
+	switch j.Verdict {
+	case Pass, Fail, Partial, Inconclusive:
+		return j.Verdict
+	case NotMeasured:
+		if j.Undeclared || j.Allowed != "" {
+			return Pass
+		}
+		return Partial
+	}
+	return Inconclusive // as of a record of another version
+}
+
+// An Absence is why a place has no measurement.
+type Absence struct {
+	// Lacks are the names under which allow_unmeasured may allow it: the HCL address of the
+	// device that could not be asked, then its system.
+	Lacks  []string `json:"lacks,omitempty"`
+	System string   `json:"system,omitempty"` // for people, where the system of the device is the reason
+	// Undeclared: the files ask for no measurement there, as where a sample leaves a pair out
+	// or a port has no watchdog that could count.
+	Undeclared bool `json:"undeclared,omitempty"`
+}
+
+// Unmeasured is a place that the files declare and that could not be measured because of a
+// device, such as an unmanaged switch. lacks are the names under which allow_unmeasured
+// allows it: the HCL address of the device first, then its system.
+func Unmeasured(validation, metric, place, why string, lacks ...string) Judgement {
+	return Judgement{Validation: validation, Metric: metric, Pair: place, Verdict: NotMeasured, Why: why, Absence: Absence{Lacks: lacks}}
 }
 
 // Measured reports whether Value and Limit say something. What holds or does not

@@ -46,6 +46,7 @@ type Load struct {
 	Bad        int64         `json:"blocks_bad,omitempty"`
 	Why        string        `json:"why,omitempty"`     // it was not measured, or not to its end
 	Untried    bool          `json:"untried,omitempty"` // nothing was asked of anybody for it
+	Absence
 
 	flow flow
 }
@@ -217,6 +218,7 @@ func (r *run) forbids(ctx context.Context, l loading) string {
 	l.Untried = true
 	switch f := l.flow; {
 	case r.witness(f.from) != nil:
+		l.Absence = r.absent(f.from)
 		return r.unasked(f.from)
 	case r.in.Hollow != nil && r.in.Hollow(f.target) != "":
 		return r.in.Hollow(f.target)
@@ -288,7 +290,7 @@ func (r *run) emitLoad(ctx context.Context, l *Load) {
 // asRows are loads as rows, as far as these tell what they went over.
 func asRows(list []*Load) (out []*Row) {
 	for _, l := range list {
-		row := &Row{Initiator: l.Initiator, Target: l.Target, Plane: l.Plane, At: l.At, Degraded: l.Degraded, Why: l.Why, Unprobed: l.Untried, flow: l.flow}
+		row := &Row{Initiator: l.Initiator, Target: l.Target, Plane: l.Plane, At: l.At, Degraded: l.Degraded, Why: l.Why, Unprobed: l.Untried, Absence: l.Absence, flow: l.flow}
 		row.ProbeResult = agent.ProbeResult{Degraded: l.Instead, TLS: l.TLS, Remote: l.flow.portal.Address.String(), Samples: int(l.Reads.Done + l.Writes.Done)}
 		out = append(out, row)
 	}

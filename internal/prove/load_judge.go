@@ -59,7 +59,7 @@ func (l *Load) judge(m *inventory.Metric, limit boundary) []Judgement {
 	if l.Why != "" && (l.Errors == 0 && l.Bad == 0 || m.Name != "errors" && m.Name != integrity) {
 		j.Verdict, j.Why = Inconclusive, l.Why
 		if l.Untried {
-			j.Verdict = NotMeasured
+			j.Verdict, j.Absence = NotMeasured, l.Absence
 		}
 		return []Judgement{j}
 	}
@@ -94,8 +94,12 @@ func (l *Load) latencies(metric string, j Judgement) (out []Judgement) {
 		}
 		one := j
 		one.Pair += ", " + kind.name
-		one.Value = float64(map[string]int64{"p50": int64(kind.of.P50), "p99": int64(kind.of.P99), "p999": int64(kind.of.P999)}[metric])
-		one.hold()
+		if value, known := quantileOf(metric, kind.of.P50, kind.of.P99, kind.of.P999); known {
+			one.Value = float64(value)
+			one.hold()
+		} else {
+			one.Verdict, one.Why = Inconclusive, unknownMetric(metric)
+		}
 		out = append(out, one)
 	}
 	for _, kind := range l.Missing {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -16,20 +15,6 @@ import (
 	"weft/internal/tally"
 	"weft/inventory"
 	"weft/plan"
-)
-
-// Verdict is how a measurement was judged.
-type Verdict string
-
-// The verdicts. No data is inconclusive, never a pass. Not measured is a place
-// where nothing stands behind a metric, such as a port without a PFC watchdog: it
-// is counted apart from those that pass, and a metric that no place measures is
-// inconclusive.
-const (
-	Pass         Verdict = "pass"
-	Fail         Verdict = "fail"
-	Inconclusive Verdict = "inconclusive"
-	NotMeasured  Verdict = "not measured"
 )
 
 // A Row is one measured flow.
@@ -47,6 +32,7 @@ type Row struct {
 	Why  string        `json:"why,omitempty"` // it could not be measured
 	// Unprobed: no probe of weft runs on the initiator.
 	Unprobed bool `json:"unprobed,omitempty"`
+	Absence
 
 	Wanted int `json:"wanted"` // samples
 
@@ -174,6 +160,12 @@ type Input struct {
 	// rollout is under way. nil: there are none.
 	Others func(ctx context.Context, underWay bool) []Judgement
 
+	// Allow are names of devices and systems that may go without a measurement, besides those
+	// of allow_unmeasured.
+	Allow []string
+	// System is what people call a host system, such as ESXi for esxi. nil: as files do.
+	System func(os string) string
+
 	// MayWrite are the scratch namespaces that loads may overwrite, by their address.
 	MayWrite []string
 	// Uses asks a server what it does with a namespace: mounts, partitions, holders. nil:
@@ -196,6 +188,9 @@ type CountNICs func(context.Context, remote.Host, []*inventory.RNIC) (*tally.Por
 func Run(ctx context.Context, in Input) (*Result, error) {
 	validations, err := chosen(in.Model, in.Names)
 	if err != nil {
+		return nil, err
+	}
+	if err := knownMetrics(validations); err != nil {
 		return nil, err
 	}
 	r := &run{in: in, hosts: hosts{dial: in.Host}}
@@ -259,18 +254,12 @@ func (r *run) prove(ctx context.Context, validations []*inventory.Validation, fl
 	if len(in.Names) > 0 {
 		unjudged(res, validations, later)
 	}
-	res.Judgements = append(res.Judgements, reckon(res.Rows, before, after)...)
-	if in.Since != nil { // what was asked then is older than what was asked just now
-		maps.Copy(before.started, in.Since.Agents)
-	}
-	res.Judgements = append(res.Judgements, restarted(before.started, after.started)...)
-	if res.After != nil {
-		res.After.Agents = after.started
-	}
+	res.account(before, after, in.Since)
 	if in.Throughput {
 		res.Throughput = r.throughput(ctx, flows)
 	}
 	r.judgePaths(ctx, res, validations)
+	r.allow(res, validations)
 	if in.Conclude {
 		res.Checks, res.Outputs = r.conclude(ctx)
 	}
@@ -343,21 +332,12 @@ func chosen(m *inventory.Model, names []string) ([]*inventory.Validation, error)
 
 // overall is the worst verdict: a failure outweighs what could not be judged.
 func overall(res *Result) Verdict {
-	worst := Pass
+	worst := Checked(res.Checks)
 	if len(res.Judgements) == 0 {
-		worst = Inconclusive
+		worst = Worse(worst, Inconclusive)
 	}
-	verdicts := []Verdict{Checked(res.Checks)}
 	for _, j := range res.Judgements {
-		verdicts = append(verdicts, j.Verdict)
-	}
-	for _, v := range verdicts {
-		if v == Fail {
-			return Fail
-		}
-		if v == Inconclusive {
-			worst = Inconclusive
-		}
+		worst = Worse(worst, j.Weight())
 	}
 	return worst
 }
@@ -366,12 +346,7 @@ func overall(res *Result) Verdict {
 func Checked(checks []Check) Verdict {
 	worst := Pass
 	for _, c := range checks {
-		if c.Verdict == Fail {
-			return Fail
-		}
-		if c.Verdict == Inconclusive {
-			worst = Inconclusive
-		}
+		worst = Worse(worst, c.Verdict)
 	}
 	return worst
 }

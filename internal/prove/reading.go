@@ -27,10 +27,11 @@ type Counter struct {
 // A Sample is what a counter stood at.
 type Sample struct {
 	Counter
-	Time  time.Time `json:"time"`
-	Value uint64    `json:"value"`
-	Line  string    `json:"line"`          // what was typed to see it
-	Off   string    `json:"off,omitempty"` // why nothing is counted there: Value says nothing
+	Time   time.Time `json:"time"`
+	Value  uint64    `json:"value"`
+	Line   string    `json:"line"`             // what was typed to see it
+	Off    string    `json:"off,omitempty"`    // why nothing is counted there: Value says nothing
+	Untold bool      `json:"untold,omitempty"` // the system of the device does not report it
 }
 
 // A Missing is a counter that could not be read, and why.
@@ -224,7 +225,7 @@ func told(device string) func(*tally.Ports, error) ([]Sample, []Missing, error) 
 		}
 		now := time.Now()
 		for _, c := range ports.Counts {
-			samples = append(samples, Sample{Counter{device, c.Port, c.Priority, c.Name}, now, c.Value, c.Line, c.Off})
+			samples = append(samples, Sample{Counter{device, c.Port, c.Priority, c.Name}, now, c.Value, c.Line, c.Off, c.Untold})
 		}
 		for _, g := range ports.Gaps {
 			missing = append(missing, Missing{device, g.Port, g.Name, g.Why})

@@ -83,7 +83,7 @@ func leftOut(v *inventory.Validation, all, kept []flow) []Judgement {
 	if len(of) == len(some) {
 		return nil
 	}
-	return []Judgement{{Validation: v.Name, Metric: coverage, Pair: v.Addr, Verdict: NotMeasured,
+	return []Judgement{{Validation: v.Name, Metric: coverage, Pair: v.Addr, Verdict: NotMeasured, Absence: Absence{Undeclared: true},
 		Why: fmt.Sprintf("%d of %d ways between hosts and portals, which the sample leaves out; it has every host and every portal in each plane", len(of)-len(some), len(of))}}
 }
 

@@ -93,10 +93,11 @@ func (r *run) witness(s *inventory.Server) Witness {
 	return r.in.Witness(s)
 }
 
-// judgeUnprobed judges what nobody could measure: that holds nothing up where another
-// host was measured over the same plane.
+// judgeUnprobed judges a flow that no probe measures. It is inconclusive where no other host
+// was measured over the same plane.
 func judgeUnprobed(res *Result, v *inventory.Validation, m *inventory.Metric, row *Row) Judgement {
-	j := Judgement{Validation: v.Name, Metric: m.Name, Pair: row.Pair(), Size: row.Size, Limit: m.Max, Latency: m.Name != "errors", Verdict: NotMeasured, Why: row.Why}
+	j := Judgement{Validation: v.Name, Metric: m.Name, Pair: row.Pair(), Size: row.Size, Limit: m.Max, Latency: m.Name != "errors", Verdict: NotMeasured, Why: row.Why,
+		Absence: row.Absence}
 	if !slices.ContainsFunc(res.Rows, func(other *Row) bool {
 		instead := other.flow.plain && !row.flow.plain // TCP of a host that has no more does not stand in for RDMA
 		return !other.Unprobed && !instead && other.Why == "" && other.Probe == row.Probe && other.Plane == row.Plane
@@ -240,8 +241,11 @@ func (r *run) hear(ctx context.Context, s *inventory.Server, ask Witness, ways [
 		if t.OfNIC {
 			j.Pair = portOf(ways[t.Way].NIC)
 		}
-		if t.Verdict == Fail {
+		switch t.Verdict {
+		case Fail:
 			j.Value = 1
+		case NotMeasured:
+			j.Absence = r.absent(s)
 		}
 		out = append(out, j)
 	}

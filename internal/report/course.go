@@ -141,7 +141,7 @@ func (r *Report) course() template.HTML {
 			c.add(`<rect class="after" x="%.1f" y="%.1f" width="%.1f" height="12"><title>devices were changed</title></rect>`, x(s.From), y-6, max(x(s.To)-x(s.From), 2))
 		}
 		for _, v := range marked(l.gates, x) {
-			c.text(x(v.Time), y+4, "middle halo gate "+string(v.Verdict), map[rollout.Verdict]string{rollout.Pass: "✓", rollout.Fail: "✗", rollout.Inconclusive: "?"}[v.Verdict])
+			c.text(x(v.Time), y+4, "middle halo gate "+string(v.Verdict), prove.Verdict(v.Verdict).Mark())
 		}
 	}
 	c.text(laneLeft, bottom+12, "tick", from.UTC().Format(stamp))
@@ -163,7 +163,7 @@ func marked(gates []rollout.Sample, x func(time.Time) float64) (some []rollout.S
 		}
 	}
 	draw(func(_ int, v rollout.Verdict) bool { return v == rollout.Fail })
-	draw(func(_ int, v rollout.Verdict) bool { return v == rollout.Inconclusive })
+	draw(func(_ int, v rollout.Verdict) bool { return v.Open() })
 	draw(func(n int, _ rollout.Verdict) bool { return n == len(gates)-1 })
 	draw(func(int, rollout.Verdict) bool { return true })
 	return some

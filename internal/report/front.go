@@ -106,7 +106,11 @@ func (r *Report) covers() (out []string) {
 			not = append(not, l.Name())
 		}
 	}
-	out = append(out, fmt.Sprintf("%s: %d pass, %d fail, %d inconclusive", count(len(Lines(m.Result)), "metric", "metrics"), tally[prove.Pass], tally[prove.Fail], tally[prove.Inconclusive]))
+	partly := ""
+	if n := tally[prove.Partial]; n > 0 {
+		partly = fmt.Sprintf(", %d partial", n)
+	}
+	out = append(out, fmt.Sprintf("%s: %d pass, %d fail, %d inconclusive%s", count(len(Lines(m.Result)), "metric", "metrics"), tally[prove.Pass], tally[prove.Fail], tally[prove.Inconclusive], partly))
 	for _, n := range m.Result.NotYet {
 		not = append(not, n.Block+" ("+n.Text+")")
 	}
@@ -188,8 +192,7 @@ func (r *Report) gates() (out []gateLine, more int) {
 		}
 		out = append(out, g)
 	}
-	order := map[prove.Verdict]int{prove.Fail: 0, prove.Inconclusive: 1, prove.NotMeasured: 2, prove.Pass: 3}
-	slices.SortStableFunc(out, func(a, b gateLine) int { return cmp.Compare(order[a.Verdict], order[b.Verdict]) })
+	slices.SortStableFunc(out, func(a, b gateLine) int { return cmp.Compare(b.Verdict.Severity(), a.Verdict.Severity()) })
 	n := min(len(out), mostGates)
 	return out[:n], len(out) - n
 }

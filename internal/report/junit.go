@@ -64,28 +64,17 @@ func (r *Report) JUnit(w io.Writer) error {
 			switch text := (&junitText{Message: view.Judged(j), Type: string(j.Verdict)}); {
 			case m.Recorded: // measured only
 				c.Out = string(j.Verdict) + " " + j.Note
-			case j.Verdict == prove.NotMeasured:
+			case j.Verdict == prove.NotMeasured && j.Weight() == prove.Pass:
 				c.Skipped = text
 				s.Skipped++
-			case j.Verdict == prove.Fail:
-				c.Failed = text
-				s.Fails++
-			case j.Verdict != prove.Pass:
-				c.Error = text
-				s.Errors++
+			default:
+				s.judged(&c, j.Weight(), text)
 			}
 			s.Cases = append(s.Cases, c)
 		}
 		for _, check := range m.Result.Checks {
 			c := junitCase{Class: "check", Name: check.Name, Time: "0"}
-			switch text := (&junitText{Message: check.Why, Type: string(check.Verdict)}); check.Verdict {
-			case prove.Fail:
-				c.Failed = text
-				s.Fails++
-			case prove.Inconclusive:
-				c.Error = text
-				s.Errors++
-			}
+			s.judged(&c, check.Verdict, &junitText{Message: check.Why, Type: string(check.Verdict)})
 			s.Cases = append(s.Cases, c)
 		}
 		s.Tests = len(s.Cases)
@@ -102,4 +91,17 @@ func (r *Report) JUnit(w io.Writer) error {
 	}
 	_, err := fmt.Fprintln(w)
 	return err
+}
+
+// judged counts a case: JUnit knows failures, and errors for what could not be decided.
+func (s *junitSuite) judged(c *junitCase, v prove.Verdict, text *junitText) {
+	switch v {
+	case prove.Pass:
+	case prove.Fail:
+		c.Failed = text
+		s.Fails++
+	default:
+		c.Error = text
+		s.Errors++
+	}
 }

@@ -35,7 +35,7 @@ func cell(s string) string {
 
 // Mark is a verdict for people: never a colour alone.
 func Mark(v prove.Verdict) string {
-	return map[prove.Verdict]string{prove.Pass: "✓ pass", prove.Fail: "✗ fail", prove.Inconclusive: "? inconclusive", prove.NotMeasured: "– not measured"}[v]
+	return v.Mark() + " " + string(v)
 }
 
 // Markdown writes the report for a pull request or a ticket.

@@ -283,7 +283,7 @@ func timeline(samples []prove.Look, metric string, value func(float64) string, l
 		case prove.Pass:
 			c.add(`<circle class="dot" cx="%.1f" cy="%.1f" r="2"/>`, x, y)
 		default:
-			c.text(x, y-3, "bad middle", map[prove.Verdict]string{prove.Fail: "✗", prove.Inconclusive: "?"}[verdict])
+			c.text(x, y-3, "bad middle", verdict.Mark())
 		}
 	}
 	c.add(`<path class="curve s0" d="%s"/>`, d.String())

@@ -219,7 +219,7 @@ type Line struct {
 	Passed             string // of how many
 	Worst, Limit       string
 	Notes              []string
-	Bad                []prove.Judgement // neither passed nor not measured
+	Bad                []prove.Judgement // neither passed nor not measured; Notes say what was not
 }
 
 // Name is that of the metric with its validation.
@@ -253,12 +253,10 @@ func Lines(res *prove.Result) []Line {
 				passed = true
 				continue
 			case j.Verdict == prove.NotMeasured:
+				l.Verdict = prove.Worse(l.Verdict, j.Weight())
 				continue
-			case j.Verdict == prove.Fail:
-				l.Verdict = prove.Fail
-			case l.Verdict == prove.Pass:
-				l.Verdict = prove.Inconclusive
 			}
+			l.Verdict = prove.Worse(l.Verdict, j.Verdict)
 			l.Bad = append(l.Bad, j)
 		}
 		switch {

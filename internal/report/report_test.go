@@ -420,3 +420,18 @@ func browse(t testing.TB, url string, flags ...string) (said string) {
 	}
 	return said
 }
+
+// A verdict that decides nothing is an error for JUnit, never a case that passes.
+func TestJUnitVerdicts(t *testing.T) {
+	for _, v := range append(prove.Verdicts(), "perhaps") {
+		var s junitSuite
+		var c junitCase
+		s.judged(&c, v, &junitText{Message: "why"})
+		if passes := c.Failed == nil && c.Error == nil; passes != (v == prove.Pass) || s.Fails+s.Errors != map[bool]int{true: 0, false: 1}[passes] {
+			t.Errorf("%q: %+v %+v", v, s, c)
+		}
+		if v.Mark() == "" || Mark(v) == "" {
+			t.Errorf("%q has no mark", v)
+		}
+	}
+}

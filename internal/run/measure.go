@@ -23,6 +23,7 @@ func (s *Site) Measure(ctx context.Context, in prove.Input) (*prove.Result, erro
 	defer hosts.End()
 	in.Model, in.Emit, in.Host, in.Attached, in.Switch, in.NICs, in.Witness = s.Model, s.Input.Emit, hosts.Host, s.Attached, s.counted, s.countNICs, s.witness
 	in.Agent, in.Uses, in.Others = s.agent, s.uses, s.clusters
+	in.System = systemTitle
 	if s.access.Simulated {
 		in.Window = simulatedWindow
 	}
@@ -31,6 +32,14 @@ func (s *Site) Measure(ctx context.Context, in prove.Input) (*prove.Result, erro
 	}
 	in.Volume = func(v *inventory.Volume, on *inventory.Server) string { return modules.VolumePath(s.Model.Name, v, on) }
 	return prove.Run(ctx, in)
+}
+
+// systemTitle is what people call a host system.
+func systemTitle(os string) string {
+	if known := modules.HostOS(os); known != nil {
+		return known.Title
+	}
+	return os
 }
 
 // simulatedWindow is enough to count for where counters are not those of traffic.
@@ -47,11 +56,25 @@ func (s *Site) witness(server *inventory.Server) prove.Witness {
 		says, err := d.OS().Witness(ctx, h, of)
 		out := make([]prove.Testimony, len(says))
 		for i, t := range says {
-			v := map[host.Holding]prove.Verdict{host.Holds: prove.Pass, host.Broken: prove.Fail, host.Unknown: prove.Inconclusive, host.Unmeasured: prove.NotMeasured}[t.Holds]
-			out[i] = prove.Testimony{Way: t.Way, OfNIC: t.OfNIC, Metric: t.Metric, Verdict: v, Why: t.Why, Note: t.Note}
+			out[i] = prove.Testimony{Way: t.Way, OfNIC: t.OfNIC, Metric: t.Metric, Verdict: held(t.Holds), Why: t.Why, Note: t.Note}
 		}
 		return out, err
 	}
+}
+
+// held is the verdict of what a machine reports of itself.
+func held(h host.Holding) prove.Verdict {
+	switch h {
+	case host.Holds:
+		return prove.Pass
+	case host.Broken:
+		return prove.Fail
+	case host.Unmeasured:
+		return prove.NotMeasured
+	case host.Unknown:
+		return prove.Inconclusive
+	}
+	return prove.Inconclusive
 }
 
 // agent is how weft-initiator is run on a server whose system has a kind of its own for it;
@@ -107,8 +130,8 @@ func (s *Site) machines() (out []prove.Judgement) {
 	for _, v := range s.Model.VMs {
 		for _, a := range v.Adapters {
 			if on[a.PortGroup] > 1 {
-				out = append(out, prove.Judgement{Metric: pvrdmaMetric, Pair: v.Addr + " " + a.Name, Verdict: prove.NotMeasured,
-					Why: "whether it goes over RDMA or TCP show counters of both hosts, and how esxcli rdma device stats get prints them is not documented"})
+				out = append(out, prove.Unmeasured("", pvrdmaMetric, v.Addr+" "+a.Name,
+					"whether it goes over RDMA or TCP show counters of both hosts, and how esxcli rdma device stats get prints them is not documented", v.Addr))
 			}
 		}
 	}

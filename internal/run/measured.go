@@ -224,13 +224,10 @@ func soakSample(k Kept) prove.Look {
 	line := prove.Look{Phase: k.Phase, Time: k.Time, Recorded: k.Recorded, Files: k.Files, Verdict: k.Result.Verdict, Worst: map[string]float64{}, Verdicts: map[string]prove.Verdict{}}
 	for _, j := range k.Result.Judgements {
 		name := j.Validation + "." + j.Metric
-		if j.Verdict == prove.NotMeasured {
-			continue
+		if w := j.Weight(); w != prove.Pass {
+			line.Verdicts[name] = prove.Worse(line.Verdicts[name], w)
 		}
-		if j.Verdict != prove.Pass && line.Verdicts[name] != prove.Fail {
-			line.Verdicts[name] = j.Verdict
-		}
-		if j.Verdict == prove.Inconclusive {
+		if j.Verdict != prove.Pass && j.Verdict != prove.Fail {
 			continue
 		}
 		if v, seen := line.Worst[name]; !seen || j.Value > v && !j.Least || j.Value < v && j.Least {

@@ -45,8 +45,9 @@ type Count struct {
 	Priority int    `json:"priority"` // 802.1p priority, which is the queue of a class; AllPriorities
 	Name     string `json:"name"`
 	Value    uint64 `json:"value"`
-	Line     string `json:"line"`          // what was read to see it
-	Off      string `json:"off,omitempty"` // why nothing is counted there: Value says nothing
+	Line     string `json:"line"`             // what was read to see it
+	Off      string `json:"off,omitempty"`    // why nothing is counted there: Value says nothing
+	Untold   bool   `json:"untold,omitempty"` // Off is because the system does not report it, not because what counts is off
 }
 
 // A Gap is what a device does not tell about a port, and why.

@@ -141,7 +141,7 @@ func (b *Board) rates(now *prove.Reading) map[string]planeLook {
 // Show writes the board in place of what is on the terminal; r is the last look.
 func (b *Board) Show(w io.Writer, r *prove.Result, at time.Time, s Style) {
 	fmt.Fprint(w, s.order("[H"), s.order("[2J"))
-	fmt.Fprintf(w, "%s  %s since %s  %s\n", s.dress(bold, at.Format(time.TimeOnly)), count(b.all, "look", "looks"), b.begun.Format(time.TimeOnly), s.dress(bold, "verdict: "+string(r.Verdict)))
+	fmt.Fprintf(w, "%s  %s since %s  %s\n", s.dress(bold, at.Format(time.TimeOnly)), count(b.all, "look", "looks"), b.begun.Format(time.TimeOnly), s.dress(bold, "verdict: "+Conclusion(r)))
 	for _, name := range b.planes[:min(len(b.planes), boardPlanes)] {
 		b.plane(w, s, name)
 	}
@@ -213,11 +213,8 @@ func (b *Board) worst(w io.Writer, s Style) {
 
 // bad shows what does not pass, what fails first.
 func (b *Board) bad(w io.Writer, r *prove.Result, s Style) {
-	list := slices.DeleteFunc(slices.Clone(r.Judgements), func(j prove.Judgement) bool { return j.Verdict == prove.Pass || j.Verdict == prove.NotMeasured })
-	slices.SortStableFunc(list, func(x, y prove.Judgement) int {
-		order := map[prove.Verdict]int{prove.Fail: 0, prove.Inconclusive: 1}
-		return order[x.Verdict] - order[y.Verdict]
-	})
+	list := slices.DeleteFunc(slices.Clone(r.Judgements), func(j prove.Judgement) bool { return j.Weight() == prove.Pass })
+	slices.SortStableFunc(list, func(x, y prove.Judgement) int { return y.Weight().Severity() - x.Weight().Severity() })
 	if len(list) > 0 {
 		fmt.Fprintf(w, "%s\n", s.dress(bold, "Does not pass"))
 	}

@@ -44,11 +44,12 @@ func TestBoard(t *testing.T) {
 	b.Add(looked(1, 40*time.Microsecond, 125_000_000, 0), noon)
 	r = looked(3, 20*time.Microsecond, 625_000_000, 8)
 	r.Judgements = []prove.Judgement{{Validation: "v", Metric: "soft", Pair: "x", Verdict: prove.Inconclusive, Why: "nobody knows"}, {Validation: "v", Metric: "hard", Pair: "y", Verdict: prove.Fail, Value: 2, Limit: 1, Counted: true},
-		{Validation: "v", Metric: "fine", Pair: "z", Verdict: prove.Pass}, {Validation: "v", Metric: "none", Pair: "z", Verdict: prove.NotMeasured}}
+		{Validation: "v", Metric: "fine", Pair: "z", Verdict: prove.Pass}, {Validation: "v", Metric: "none", Pair: "z", Verdict: prove.NotMeasured, Absence: prove.Absence{Undeclared: true}},
+		prove.Unmeasured("path", "lossless", "server.i → switch.spine", "it is not managed", "switch.spine")}
 	b.Add(r, noon)
 	text := boardOf(b, r)
 	for _, want := range []string{"3 looks since 12:00:00", "  p99     ▃█▅", " 20.0 µs\n", "  moved   ·▅█", " 2.00 Gbit/s\n", "  pauses  ·▁█", " 4.00 a second\n", "plane b\n  not measured\n",
-		"Slowest pairs, p99\n  ▃█▅", "server.i → target.t over plane a\n", "Does not pass\n  ✗ v.hard of y", "  ? v.soft of x: nobody knows"} {
+		"Slowest pairs, p99\n  ▃█▅", "server.i → target.t over plane a\n", "Does not pass\n  ✗ v.hard of y", "  ? v.soft of x: nobody knows", "  ◐ path.lossless of server.i → switch.spine: it is not managed"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

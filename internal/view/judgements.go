@@ -128,20 +128,27 @@ func places(js []prove.Judgement, of func(prove.Judgement) string) string {
 func verdict(s Style, js []prove.Judgement) string {
 	out := prove.Pass
 	if !slices.ContainsFunc(js, func(j prove.Judgement) bool { return j.Verdict != prove.NotMeasured }) {
-		return s.dress(faint, "–")
+		out = prove.NotMeasured
 	}
 	for _, j := range js {
-		if j.Verdict == prove.Fail {
-			return s.dress(red, "✗")
-		}
-		if j.Verdict == prove.Inconclusive {
-			out = prove.Inconclusive
-		}
+		out = prove.Worse(out, j.Weight())
 	}
-	if out == prove.Inconclusive {
-		return s.dress(yellow, "?")
+	return s.sign(out)
+}
+
+// sign is a verdict as one sign in its colour.
+func (s Style) sign(v prove.Verdict) string {
+	switch v {
+	case prove.Pass:
+		return s.dress(green, v.Mark())
+	case prove.Fail:
+		return s.dress(red, v.Mark())
+	case prove.NotMeasured:
+		return s.dress(faint, v.Mark())
+	case prove.Inconclusive, prove.Partial:
+		return s.dress(yellow, v.Mark())
 	}
-	return s.dress(green, "✓")
+	return s.dress(yellow, prove.Inconclusive.Mark())
 }
 
 // Value is a value of a judgement for people.

@@ -67,15 +67,10 @@ func samples(w io.Writer, list []rollout.Sample, s Style) {
 }
 
 func (s Style) verdict(v rollout.Sample) string {
-	switch {
-	case v.Verdict == rollout.Pass:
-		return s.dress(green, "✓")
-	case v.Recorded:
+	if v.Recorded && v.Verdict != rollout.Pass {
 		return s.dress(faint, "·")
-	case v.Verdict == rollout.Fail:
-		return s.dress(red, "✗")
 	}
-	return s.dress(yellow, "?")
+	return s.sign(prove.Verdict(v.Verdict))
 }
 
 func (s Style) phase(state rollout.State) string {

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -56,7 +57,58 @@ func Verify(w io.Writer, r *prove.Result, s Style) {
 }
 
 func concluded(w io.Writer, s Style, r *prove.Result) {
-	fmt.Fprintf(w, "\n%s\n", s.dress(bold, "verdict: "+string(r.Verdict)))
+	fmt.Fprintf(w, "\n%s\n", s.dress(bold, "verdict: "+Conclusion(r)))
+	if allow := AllowUnmeasured(r); allow != "" {
+		fmt.Fprintf(w, "  to accept what was not measured, in the validation: %s\n", allow)
+	}
+}
+
+// Conclusion is the verdict of a result, with what it does not cover.
+func Conclusion(r *prove.Result) string {
+	c := r.Coverage()
+	if c.Whole() {
+		return string(r.Verdict)
+	}
+	var parts []string
+	if c.Pairs > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s measured", c.Measured, count(c.Pairs, "pair", "pairs")))
+	}
+	if len(c.Missing) > 0 {
+		parts = append(parts, "not measured: "+someOf(c.Missing))
+	}
+	if len(c.Allowed) > 0 {
+		allowed := "not measured: "
+		if len(c.Missing) > 0 {
+			allowed = "not measured, which is allowed: "
+		}
+		parts = append(parts, allowed+someOf(c.Allowed))
+	}
+	return string(r.Verdict) + " (" + strings.Join(parts, "; ") + ")"
+}
+
+// AllowUnmeasured is the line that would allow what a partial result lacks; "": there is
+// nothing to allow by name.
+func AllowUnmeasured(r *prove.Result) string {
+	names := r.Coverage().Allow
+	if r.Verdict != prove.Partial || len(names) == 0 {
+		return ""
+	}
+	list := slice.Map(names, func(name string) string {
+		if strings.Contains(name, ".") {
+			return name // a reference
+		}
+		return strconv.Quote(name)
+	})
+	return "allow_unmeasured = [" + strings.Join(list, ", ") + "]"
+}
+
+// someOf are the first of some names, and how many more there are.
+func someOf(names []string) string {
+	const most = 5
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // Conclusions shows checks and outputs that were computed with what devices
@@ -286,9 +338,8 @@ func Watch(w io.Writer, r *prove.Result, at time.Time, s Style, wipe bool) {
 
 // Cabling shows who is plugged in where, and what would mend it.
 func Cabling(w io.Writer, c *prove.Cabling, s Style) {
-	marks := map[prove.Verdict]string{prove.Pass: s.dress(green, "✓"), prove.Fail: s.dress(red, "✗"), prove.Inconclusive: s.dress(yellow, "?")}
 	for _, x := range c.Cables {
-		fmt.Fprintf(w, "  %s %s %s  %s", marks[x.Verdict], pad(x.Switch, 16), pad(x.Port, 18), x.Wants)
+		fmt.Fprintf(w, "  %s %s %s  %s", s.sign(x.Verdict), pad(x.Switch, 16), pad(x.Port, 18), x.Wants)
 		if x.Why != "" {
 			fmt.Fprintf(w, ": %s", x.Why)
 		}

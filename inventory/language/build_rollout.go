@@ -14,6 +14,7 @@ func (b *builder) validation(o *object) {
 		Probe: b.text(o, "probe"),
 		Pairs: b.text(o, "pairs"),
 	}
+	v.AllowUnmeasured = b.unmeasured(o)
 	v.Compare = b.texts(o, "compare")
 	if v.Probe == "nvme-load" {
 		v.Load = &inventory.Load{Pattern: b.text(o, "rw"), ReadShare: b.integer(o, "read_share"), Queues: b.integer(o, "queues"),
@@ -35,6 +36,16 @@ func (b *builder) validation(o *object) {
 	}
 	v.Metrics = slice.Map(o.all("metric"), b.metric)
 	keep(o, v, &b.m.Validations)
+}
+
+// unmeasured are the devices and systems that allow_unmeasured names.
+func (b *builder) unmeasured(o *object) []string {
+	v, ok := b.set(o, "allow_unmeasured")
+	if !ok {
+		return nil
+	}
+	_, words := flatten(v)
+	return append(slice.Map(words, cty.Value.AsString), slice.Map(b.references(o, "allow_unmeasured"), func(r *object) string { return r.addr })...)
 }
 
 func (b *builder) site(o *object) {

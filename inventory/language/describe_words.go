@@ -270,6 +270,7 @@ func rolloutDescriptions() map[string]string {
 		"validation":                   "What is measured, and what is good enough. It only reads, but for loads that write to scratch namespaces.",
 		"validation.probe":             "What makes the load; none for counters.",
 		"validation.pairs":             "Between whom: all, or sampled, as many as it takes for every host and every portal to be part of one.",
+		"validation.allow_unmeasured":  "Devices, and systems such as esxi, that may go without a measurement: without it a declared place that is not measured makes the verdict partial.",
 		"validation.sizes":             "Sizes of reads, or of the commands of a load.",
 		"validation.baseline":          `What its baseline has, by size, such as baseline["4KiB"].p99: p50, p99, p999 and added_p99 of the slowest pair, in microseconds.`,
 		"validation.samples":           "How many are measured for each pair, plane and size.",

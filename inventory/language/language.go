@@ -265,6 +265,8 @@ func validationSchema() *schema {
 		"fsync":      opt(integer(1, 1e9)),
 		"span":       opt(size()).orText("1GiB"),
 
+		"allow_unmeasured": opt(refsOr(`a system such as "esxi"`, "switch", "server", "vm")),
+
 		"baseline": observed(),
 	}, blocks{
 		"before": {schema: part("", attrs{

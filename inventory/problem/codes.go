@@ -115,6 +115,7 @@ const (
 	Metric     Code = "WF-VAL-001"
 	NoBaseline Code = "WF-VAL-002"
 	Load       Code = "WF-VAL-003"
+	Unmeasured Code = "WF-VAL-004"
 
 	Duration Code = "WF-TIM-001"
 )

@@ -67,7 +67,7 @@ func storageRules() []Rule {
 		{"initiators reach their targets on every plane", []Finding{refuses(problem.Unreachable)}, (*checker).reach},
 		{"hosts that share blocks can take locks in them", []Finding{refuses(problem.Locks)}, func(c *checker) { c.locks(catalogue.Load) }},
 		{"one host keeps both halves of a mirror over two servers", []Finding{refuses(problem.Half)}, (*checker).mirrored},
-		{"metrics can be measured and judged", []Finding{refuses(problem.Metric), warns(problem.NoBaseline), refuses(problem.Load)}, (*checker).validations},
+		{"metrics can be measured and judged", []Finding{refuses(problem.Metric), warns(problem.NoBaseline), refuses(problem.Load), refuses(problem.Unmeasured)}, (*checker).validations},
 		{"phases select what there is once, in an order that can be kept",
 			[]Finding{refusesOrWarns(problem.Select), refuses(problem.Order), refuses(problem.NoGate), refuses(problem.Load)}, (*checker).rollouts},
 		{"a site has devices, and a device one site", []Finding{refuses(problem.Select)}, (*checker).sites},

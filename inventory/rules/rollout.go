@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"strings"
 
 	"weft/inventory"
 	"weft/inventory/problem"
@@ -12,12 +13,26 @@ func (c *checker) validations() {
 		if !v.Incomplete {
 			c.compares(v)
 			c.load(v)
+			c.unmeasured(v)
 		}
 		for _, m := range v.Metrics {
 			if !v.Incomplete && !m.Incomplete {
 				c.metric(v, m)
 			}
 		}
+	}
+}
+
+// unmeasured checks that allow_unmeasured names what the files declare.
+func (c *checker) unmeasured(v *inventory.Validation) {
+	known := c.UnmeasuredNames()
+	for _, name := range v.AllowUnmeasured {
+		if slices.Contains(known, name) {
+			continue
+		}
+		systems := slices.DeleteFunc(slices.Clone(known), func(s string) bool { return strings.Contains(s, ".") })
+		c.refuse(problem.Unmeasured, &v.Block, "allow_unmeasured", "no such device or system",
+			`%q is neither a declared server, switch or virtual machine, written without quotes, nor the system of one (%s).%s`, name, problem.OrList(systems), problem.DidYouMean(name, known))
 	}
 }
 

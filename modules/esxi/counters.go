@@ -63,11 +63,11 @@ func readCounters(s remote.Seen, n host.NIC, out *tally.Ports) {
 		}
 	}
 	for _, name := range []string{tally.OutOfBuffer, tally.OutOfOrder, tally.Retransmits, tally.CNPSent, tally.CNPHandled, tally.ECNMarked} {
-		out.Counts = append(out.Counts, tally.Count{Port: n.Name, Priority: tally.AllPriorities, Name: name, Off: untold})
+		out.Counts = append(out.Counts, tally.Count{Port: n.Name, Priority: tally.AllPriorities, Name: name, Off: untold, Untold: true})
 	}
 	for _, name := range []string{tally.Drops, tally.RxBytes, tally.TxBytes, tally.RxPause, tally.TxPause} {
 		for p := range 8 {
-			out.Counts = append(out.Counts, tally.Count{Port: n.Name, Priority: p, Name: name, Off: untold})
+			out.Counts = append(out.Counts, tally.Count{Port: n.Name, Priority: p, Name: name, Off: untold, Untold: true})
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 func OS() *host.OS {
 	return &host.OS{
 		Name:     "esxi",
+		Title:    "ESXi",
 		Method:   "esxcli over SSH, each step with its undo; a script that sleeps reverts changes of the network unless they are proven",
 		Open:     open,
 		Refused:  loginFailed,

@@ -19,6 +19,7 @@ import (
 // why: it is then refused by name where it is needed.
 type OS struct {
 	Name   string // as in the files and in ledgers
+	Title  string // as people write it: ESXi
 	Method string // how changes are made and kept, for people
 
 	Sudo bool // become = "sudo" is for it: elsewhere who logs in has the rights, or has not

@@ -14,6 +14,7 @@ import (
 func OS() *host.OS {
 	return &host.OS{
 		Name:     "linux",
+		Title:    "Linux",
 		Method:   "steps, each with its undo; a timer reverts changes of NICs unless they are proven",
 		Sudo:     true,
 		Open:     open,

@@ -16,6 +16,7 @@ import (
 func OS() *host.OS {
 	return &host.OS{
 		Name:     "windows",
+		Title:    "Windows",
 		Method:   "Windows PowerShell over SSH, each step with its undo; a scheduled task reverts changes of the network unless they are proven",
 		Open:     func(h remote.Host) host.Transport { return transport{Host: h} },
 		Refused:  loginFailed,

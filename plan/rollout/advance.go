@@ -37,7 +37,7 @@ type Engine struct {
 
 // An Alarm is what was seen while steps were carried out.
 type Alarm struct {
-	Verdict Verdict // Fail, or Inconclusive
+	Verdict Verdict // Fail, Inconclusive or Partial
 	Why     string
 }
 

@@ -79,7 +79,7 @@ func (a *advance) gate(ctx context.Context, p *Phase, pr *PhaseRun) error {
 		}
 		verdict, why = Inconclusive, err.Error()
 	}
-	if verdict != Pass && verdict != Fail {
+	if verdict.Open() && verdict != Partial {
 		verdict = Inconclusive
 	}
 	pr.Verdicts = append(pr.Verdicts, Sample{Time: a.Now().UTC(), Validations: p.Gate, Verdict: verdict, Why: why})
@@ -88,14 +88,28 @@ func (a *advance) gate(ctx context.Context, p *Phase, pr *PhaseRun) error {
 		a.emit(p, plan.EventGate, "passes "+names)
 		return a.Save(a.run)
 	}
-	words := map[Verdict]string{Fail: "its gate fails", Inconclusive: "its gate cannot be judged"}[verdict]
-	stop := &Stop{Phase: p.Name, Verdict: verdict, Why: words + ": " + why, Err: err}
+	stop := &Stop{Phase: p.Name, Verdict: verdict, Why: verdict.ofGate() + ": " + why, Err: err}
 	if verdict == Fail {
 		return a.failed(ctx, p, pr, stop)
 	}
 	a.run.State, a.run.Why = Paused, stop.Error()
 	stop.State = Paused
 	return errors.Join(a.Save(a.run), hint.Wrap(stop, "when it can be judged: weft rollout resume; to go on without that verdict, under your name: weft rollout resume --accept NAME; to revert it: weft rollout rollback"))
+}
+
+// ofGate says what a verdict means for the gate of a phase.
+func (v Verdict) ofGate() string {
+	switch v {
+	case Pass:
+		return "its gate passes"
+	case Fail:
+		return "its gate fails"
+	case Partial:
+		return "its gate has not measured all that is declared"
+	case Inconclusive:
+		return "its gate cannot be judged"
+	}
+	return Inconclusive.ofGate()
 }
 
 // failed does what the rollout says of failures.

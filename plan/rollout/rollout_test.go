@@ -157,6 +157,9 @@ func TestAdvance(t *testing.T) {
 		{"a gate that cannot be judged never promotes", func(s *stage) {
 			s.verdict = func(g string) Verdict { return Inconclusive }
 		}, Paused, "base inconclusive, a/v.x, g1 inconclusive"},
+		{"nor does one that has not measured all", func(s *stage) {
+			s.verdict = func(g string) Verdict { return Partial }
+		}, Paused, "base partial, a/v.x, g1 partial"},
 		{"nor does a verdict nobody knows", func(s *stage) {
 			s.verdict = func(g string) Verdict { return "" }
 		}, Paused, "base , a/v.x, g1 "},

@@ -130,7 +130,14 @@ const (
 	Pass         Verdict = "pass"
 	Fail         Verdict = "fail"
 	Inconclusive Verdict = "inconclusive"
+	Partial      Verdict = "partial" // what was measured passes, and something that was declared was not measured
 )
+
+// Verdicts are all verdicts of gates, worst first.
+func Verdicts() []Verdict { return []Verdict{Fail, Inconclusive, Partial, Pass} }
+
+// Open reports whether a gate could not decide: the rollout pauses.
+func (v Verdict) Open() bool { return v != Pass && v != Fail }
 
 // NewRun is a run of which nothing has begun.
 func NewRun(id string, s *Spec, p *plan.Plan, now time.Time) *Run {
