@@ -14,36 +14,41 @@ import (
 
 // meaning reads what others have set means as classes: the map of DSCPs, which is one for
 // the switch, and the lines of most ports that classify. A priority is a class where its
-// queue has more than every queue has: PFC, ECN, strictness or a weight. What has no word
-// in weft is a remark. No port that trusts DSCP, or no such queue: no classes.
+// queue has more than every queue has: PFC, ECN, strictness or a weight. Each other line about
+// QoS, PFC or buffers is a remark. No port that trusts DSCP, or no such queue: no classes.
 func meaning(o *switches.OS, out map[string]string) switches.Meaning {
 	c, err := parse(o, out)
 	if err != nil {
 		return switches.Meaning{} // as who reads it is told
 	}
-	m := &meant{extra: extraOf(c.Text()), facts: c.Facts, tables: map[string][]string{}, lines: map[string][]string{}}
+	m := &meant{extra: extraOf(c.Text()), facts: c.Facts, tables: map[string][]string{}, policies: map[string][]string{}, lines: map[string][]string{}}
 	_, tree := o.Text(out[showRunning], nil)
 	for _, n := range tree {
 		m.take(n)
 	}
 	ports := slice.Map(c.PortNames(), func(name string) switches.Port { return parsePort(name, c.Text(), c.Facts) })
-	if p, times := m.most(ports); times > 0 && !p.ByTag {
+	p, times := m.most(ports)
+	if times > 0 && !p.ByTag {
 		m.classes(p)
 	}
+	m.untrusting(ports)
 	return m.Meaning
 }
 
 // meant is a meaning that is being read.
 type meant struct {
 	switches.Meaning
-	extra  *extra
-	facts  switches.Facts
-	tables map[string][]string // WRED tables, by name
-	lines  map[string][]string // of each port that has no table of weft's
+	extra    *extra
+	facts    switches.Facts
+	tables   map[string][]string // WRED tables, by name
+	policies map[string][]string // the lines of policies, classifiers, behaviors and queue profiles, by the header
+	lines    map[string][]string // of each port that has no table of weft's
 }
 
 func (m *meant) remark(format string, args ...any) {
-	m.Remarks = append(m.Remarks, fmt.Sprintf(format, args...))
+	if text := fmt.Sprintf(format, args...); !slices.Contains(m.Remarks, text) {
+		m.Remarks = append(m.Remarks, text)
+	}
 }
 
 // take notes a section.
@@ -54,10 +59,19 @@ func (m *meant) take(n *switches.Node) {
 		for _, k := range n.Kids {
 			m.tables[name] = append(m.tables[name], k.Line)
 		}
+	case describes.MatchString(n.Line):
+		m.policies[n.Line] = slice.Map(n.Kids, func(k *switches.Node) string { return k.Line })
 	case strings.HasPrefix(n.Line, "qos apply policy "):
 		m.remark("%s: a policy for all ports, which may classify otherwise", n.Line)
+		m.applied(n.Line)
 	case strings.HasPrefix(n.Line, noDrop), n.Line == pfc, n.Line == pfcAuto:
 		m.remark("the system view says %s, which may decide for every port", n.Line)
+	case idleMap.MatchString(n.Line):
+		for _, k := range n.Kids {
+			m.remark("%s: %s has no word in weft", n.Line, k.Line)
+		}
+	case n.Line != mapDSCP && n.Line != mapDot1p && about.MatchString(n.Line):
+		m.remark("the system view says %s, which has no word in weft", n.Line)
 	case strings.HasPrefix(n.Line, iface) && physical(n.Line):
 		var list []string
 		for _, k := range n.Kids {
@@ -75,13 +89,7 @@ func (m *meant) take(n *switches.Node) {
 func (m *meant) most(ports []switches.Port) (best switches.Port, times int) {
 	count, byTag := map[string]int{}, 0
 	as := func(p switches.Port) string {
-		var list []string
-		for _, line := range m.lines[p.Name] {
-			if strings.HasPrefix(line, "qos ") || strings.HasPrefix(line, "priority-flow-control ") {
-				list = append(list, line)
-			}
-		}
-		return strings.Join(list, "\n")
+		return strings.Join(slice.Filter(m.lines[p.Name], about.MatchString), "\n")
 	}
 	var list []switches.Port
 	for _, p := range ports {
@@ -104,6 +112,7 @@ func (m *meant) most(ports []switches.Port) (best switches.Port, times int) {
 	}
 	if len(count) > 1 {
 		m.remark("ports are set in %d ways: what is told is that of %d of them", len(count), times)
+		m.differing(list, best)
 	}
 	return best, times
 }
@@ -118,17 +127,19 @@ func (m *meant) classes(p switches.Port) {
 		}
 		if table, ok := strings.CutPrefix(line, apply); ok {
 			marks = append(marks, m.tables[table]...)
+			if m.tables[table] == nil {
+				m.remark("%s: what that table says is not shown", line)
+			}
 		}
 		auto, fair = auto || line == pfcAuto, fair || line == wfq
-		if strings.HasPrefix(line, "qos apply policy ") {
-			m.remark("%s: a policy, which may classify otherwise", line)
-		}
+		m.beside(line)
 	}
 	if auto {
 		m.remark("%s: PFC is on where the NIC agrees to it by DCBX; weft turns it on", pfcAuto)
 	}
 	parseMarks(queues, marks, m.facts)
 	m.unit(marks, queues)
+	m.unmarked(queues, marks, p.PFC || auto)
 	rest := 0 // the weight of the queues of other traffic
 	for priority, dscp := range m.sorted() {
 		q := queues[m.queue(priority)]
