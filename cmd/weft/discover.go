@@ -254,7 +254,7 @@ func (a *app) discover(ctx context.Context, f discoverFlags) error {
 	if len(site.Switches)+len(site.Servers)+len(site.VCenters) == 0 {
 		return &codeError{exitUnreachable, errors.New("no device could be read, and nothing is written")}
 	}
-	judge := func(ctx context.Context, files map[string][]byte) ([]string, *inventory.Model, *plan.Plan, error) {
+	judge := func(ctx context.Context, files map[string][]byte) ([]discover.Problem, *inventory.Model, *plan.Plan, error) {
 		if base != nil {
 			return a.judgeMore(ctx, access, f.out, files)
 		}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"weft/internal/discover"
 	"weft/internal/run"
-	"weft/internal/view"
 	"weft/inventory"
 	"weft/inventory/language"
 	"weft/plan"
@@ -21,7 +21,7 @@ import (
 
 // judge loads files as validate does, and plans with them as plan does, by the logins
 // of this run.
-func (a *app) judge(ctx context.Context, access run.Access, l *logins, files map[string][]byte) (problems []string, m *inventory.Model, made *plan.Plan, err error) {
+func (a *app) judge(ctx context.Context, access run.Access, l *logins, files map[string][]byte) (problems []discover.Problem, m *inventory.Model, made *plan.Plan, err error) {
 	fsys := fstest.MapFS{}
 	for name, text := range files {
 		fsys[name] = &fstest.MapFile{Data: text}
@@ -42,7 +42,7 @@ func (a *app) judge(ctx context.Context, access run.Access, l *logins, files map
 }
 
 // judgeMore does the same with files beside those that stand, whose logins count.
-func (a *app) judgeMore(ctx context.Context, access run.Access, dir string, files map[string][]byte) ([]string, *inventory.Model, *plan.Plan, error) {
+func (a *app) judgeMore(ctx context.Context, access run.Access, dir string, files map[string][]byte) ([]discover.Problem, *inventory.Model, *plan.Plan, error) {
 	fsys := fstest.MapFS{}
 	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() && name != "." && strings.HasPrefix(d.Name(), ".") {
@@ -58,17 +58,28 @@ func (a *app) judgeMore(ctx context.Context, access run.Access, dir string, file
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("--out: %w", err)
 	}
+	given := map[string]string{} // names of files, by those that are free
 	for name, text := range files {
+		given[free(dir, name)] = name
 		fsys[free(dir, name)] = &fstest.MapFile{Data: text}
 	}
 	m, diags, err := a.parse(fsys, nil)
+	said := func() []discover.Problem {
+		list := saidBy(diags)
+		for i, p := range list {
+			if list[i].File = given[p.File]; list[i].File == "" && p.File != "" {
+				list[i] = discover.Problem{Text: p.String()} // of the files that stand
+			}
+		}
+		return list
+	}
 	if err != nil || diags.HasErrors() {
-		return saidBy(diags), m, nil, err
+		return said(), m, nil, err
 	}
 	access.Emit = nil
 	s, diags := access.Open(m)
 	if diags.HasErrors() {
-		return saidBy(diags), m, nil, nil
+		return said(), m, nil, nil
 	}
 	made, err := s.Plan(ctx, s.Input, false)
 	return nil, m, made, errors.Join(err, s.Close())
@@ -85,15 +96,15 @@ func free(dir, name string) string {
 	}
 }
 
-// saidBy are the errors of diagnostics, in a line each.
-func saidBy(diags hcl.Diagnostics) (list []string) {
+// saidBy are the errors of diagnostics.
+func saidBy(diags hcl.Diagnostics) (list []discover.Problem) {
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError {
-			at := ""
+			p := discover.Problem{Text: d.Summary + ": " + d.Detail}
 			if d.Subject != nil {
-				at = view.Place(*d.Subject) + ": "
+				p.File, p.Line = d.Subject.Filename, d.Subject.Start.Line
 			}
-			list = append(list, at+d.Summary+": "+d.Detail)
+			list = append(list, p)
 		}
 	}
 	return list

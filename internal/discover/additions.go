@@ -18,10 +18,10 @@ const AdditionsFile = "discovered.weft.hcl"
 // servers, what these carry, and the cables of them. Nothing that stands is renamed or
 // written again.
 func (d *draft) additions(login Login, when time.Time) (map[string][]byte, error) {
-	w := &printer{}
+	w := &printer{refused: d.refused}
 	for _, f := range d.fabrics {
 		if !f.declared {
-			w.block(d.fabric(f), nil, nil)
+			w.block(d.fabric(f))
 			w.out.WriteString("\n")
 		}
 	}
@@ -32,11 +32,11 @@ func (d *draft) additions(login Login, when time.Time) (map[string][]byte, error
 		}
 	}
 	if len(list) > 0 && len(d.base.Credentials) == 0 {
-		w.block(credential("switch", "", SwitchPassword), nil, nil)
+		w.block(credential("switch", "", SwitchPassword))
 		w.out.WriteString("\n")
 	}
 	for _, c := range d.credentials(login) {
-		w.block(c, nil, nil)
+		w.block(c)
 		w.out.WriteString("\n")
 	}
 	for _, n := range d.ordered() {

@@ -72,7 +72,7 @@ func TestAdoption(t *testing.T) {
 	}
 	o := judged(t, func(m *inventory.Model) []plan.PlannedStep { return nil })
 	judge := o.Judge
-	o.Judge = func(ctx context.Context, files map[string][]byte) ([]string, *inventory.Model, *plan.Plan, error) {
+	o.Judge = func(ctx context.Context, files map[string][]byte) ([]Problem, *inventory.Model, *plan.Plan, error) {
 		problems, m, p, err := judge(ctx, files)
 		if strings.Contains(string(files[fabricFile]), "adopt") {
 			p.Refusals = []plan.Refusal{{ID: plan.ID{Device: "switch.leaf-1", Kind: "qos"}, Text: "queue 4 would starve"}}

@@ -171,11 +171,22 @@ func (p piece) literal() string {
 
 // printer writes instances as a person would: those that differ in values only as one
 // block with for_each.
-type printer struct{ out strings.Builder }
+type printer struct {
+	out     strings.Builder
+	refused map[refusal]string // what is left out
+
+	unlike []address // instances that their block cannot be written with
+
+	lines   map[int]source // what the lines of out are written from
+	path    []string       // of the block that is being written
+	of      []instance     // it is written for
+	line    int            // lines of out up to counted
+	counted int
+}
 
 // instances prints all of one kind and label, which are in order.
 func (w *printer) instances(list []instance) error {
-	if len(list) == 0 {
+	if list = w.kept(list); len(list) == 0 {
 		return nil
 	}
 	first := list[0]
@@ -185,14 +196,11 @@ func (w *printer) instances(list []instance) error {
 				return fmt.Errorf("%s stands beside %s: a block has keys, or it has none", first.address, list[1].address)
 			}
 		}
-		w.block(first.block, nil, nil)
+		w.write(first.block, nil, nil)
 		return nil
 	}
-	for _, one := range list[1:] {
-		if one.shape() != first.shape() || one.number != first.number {
-			return fmt.Errorf("%s and %s are instances of one block, and have not the same attributes", first.address, one.address)
-		}
-	}
+	list = w.alike(list)
+	first = list[0]
 	each := newLoop(list)
 	if first.number {
 		if err := each.counted(); err != nil {
@@ -201,12 +209,42 @@ func (w *printer) instances(list []instance) error {
 		w.out.WriteString(each.locals())
 	}
 	head := []string{each.header()}
-	w.block(first.block, head, &each)
+	w.of = list
+	w.write(first.block, head, &each)
+	w.of = nil
 	return nil
 }
 
-// block prints one block; where it is a loop, values come from it.
-func (w *printer) block(b *block, head []string, each *loop) {
+// alike are the instances that one block can be written for: the most that have the same
+// attributes. The others are noted.
+func (w *printer) alike(list []instance) (out []instance) {
+	type form struct {
+		shape  string
+		number bool
+	}
+	of := func(one instance) form { return form{one.shape(), one.number} }
+	usual := most(list, of, form{})
+	for _, one := range list {
+		if of(one) == usual {
+			out = append(out, one)
+		} else {
+			w.unlike = append(w.unlike, one.address)
+		}
+	}
+	return out
+}
+
+// block prints one block without what is left out of it, if anything of it is written.
+func (w *printer) block(b *block) {
+	if b = w.without(b, nil); b != nil {
+		w.write(b, nil, nil)
+	}
+}
+
+// write prints one block; where it is a loop, values come from it.
+func (w *printer) write(b *block, head []string, each *loop) {
+	w.path = append(w.path, b.name())
+	w.mark("")
 	w.out.WriteString(b.kind)
 	for _, l := range b.labels {
 		w.out.WriteString(" " + quoted(l))
@@ -220,9 +258,10 @@ func (w *printer) block(b *block, head []string, each *loop) {
 			if i > 0 || len(head) > 0 {
 				w.out.WriteString("\n")
 			}
-			w.block(it.in, nil, each)
+			w.write(it.in, nil, each)
 			continue
 		}
+		w.mark(it.name)
 		w.out.WriteString(it.name + " = ")
 		for _, p := range it.value {
 			switch {
@@ -239,7 +278,9 @@ func (w *printer) block(b *block, head []string, each *loop) {
 		}
 		w.out.WriteString("\n")
 	}
+	w.mark("")
 	w.out.WriteString("}\n")
+	w.path = w.path[:len(w.path)-1]
 }
 
 // oneLine is a text that ends no comment.

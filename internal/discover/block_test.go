@@ -113,8 +113,8 @@ server "node" {
 		t.Errorf("a gap in count: %v", err)
 	}
 	other := newInstance(address{kind: "server", label: "node", key: "x", keyed: true})
-	if err := w.all([]instance{server("st1", "a", "b"), other}); err == nil || !strings.Contains(err.Error(), "have not the same attributes") {
-		t.Errorf("instances that differ: %v", err)
+	if err := w.all([]instance{server("st1", "a", "b"), other, server("st2", "a", "b")}); err != nil || len(w.unlike) != 1 || w.unlike[0].key != "x" || strings.Contains(w.out.String(), "x = {") {
+		t.Errorf("instances that differ: %v, without %v:\n%s", err, w.unlike, &w.out)
 	}
 	if got := oneLine("a\nb\u2028\x1b[5m"); strings.ContainsAny(got, "\n\u2028\x1b") {
 		t.Errorf("a comment %q", got)

@@ -90,7 +90,7 @@ func (d *draft) alike(list []insert) bool {
 		each.write[slot] = each.byKey(slot)
 	}
 	w := &printer{}
-	w.block(of[0].block, nil, &each)
+	w.write(of[0].block, nil, &each)
 	first := list[0]
 	d.site.add(Finding{Add: true, Severity: first.grave, Device: first.host, Text: fmt.Sprintf("%s, and so it is of all instances of %s: no file has it", first.what, inventory.BlockOf(first.within.Addr)),
 		Hint: "add the lines to " + first.place(), Lines: formatted(w)})
@@ -122,7 +122,7 @@ func placed(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.Filename, r.Star
 // literal is a block as files have it, with its own values.
 func literal(b *block) []string {
 	w := &printer{}
-	w.block(b, nil, nil)
+	w.block(b)
 	return formatted(w)
 }
 

@@ -23,16 +23,20 @@ import (
 // judged loads files in earnest, and plans what steps says of the model.
 func judged(t testing.TB, steps func(*inventory.Model) []plan.PlannedStep) Options {
 	return Options{Login: Login{User: "weft", Become: "sudo", SwitchUser: "netops"}, When: time.Unix(0, 0),
-		Judge: func(_ context.Context, files map[string][]byte) ([]string, *inventory.Model, *plan.Plan, error) {
+		Judge: func(_ context.Context, files map[string][]byte) ([]Problem, *inventory.Model, *plan.Plan, error) {
 			fsys := fstest.MapFS{}
 			for name, text := range files {
 				fsys[name] = &fstest.MapFile{Data: text}
 			}
 			m, diags := language.Load(fsys, language.Options{Blocks: []*inventory.BlockType{system.SysctlKind().Declares}})
-			var problems []string
+			var problems []Problem
 			for _, d := range diags {
 				if d.Severity == hcl.DiagError { // a switch without a fabric is a warning
-					problems = append(problems, d.Error())
+					p := Problem{Text: d.Summary + ": " + d.Detail}
+					if d.Subject != nil {
+						p.File, p.Line = d.Subject.Filename, d.Subject.Start.Line
+					}
+					problems = append(problems, p)
 				}
 			}
 			if problems != nil {

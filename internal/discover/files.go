@@ -41,15 +41,18 @@ func (d *draft) switches() []*leaf {
 func (d *draft) files(login Login, when time.Time) (map[string][]byte, error) {
 	d.sound()
 	d.regroup()
-	d.linked = nil // of the round before
+	d.linked, d.sources = nil, map[string]map[int]source{} // of the round before
 	if d.base != nil {
 		return d.additions(login, when)
 	}
-	texts := map[string]*printer{mainFile: {}, fabricFile: {}, hostsFile: {}, storageFile: {}, vcenterFile: {}}
+	texts := map[string]*printer{}
+	for _, name := range []string{mainFile, fabricFile, hostsFile, storageFile, vcenterFile} {
+		texts[name] = &printer{refused: d.refused}
+	}
 	d.main(texts[mainFile], login)
 	w := texts[fabricFile]
 	for _, f := range d.fabrics {
-		w.block(d.fabric(f), nil, nil)
+		w.block(d.fabric(f))
 		w.out.WriteString("\n")
 	}
 	var list []instance
@@ -98,9 +101,21 @@ func (d *draft) files(login Login, when time.Time) (map[string][]byte, error) {
 	return out, nil
 }
 
+// headerLines are those above what printers write.
+const headerLines = 2
+
 // keep lays a file out, where something stands in it.
 func (d *draft) keep(out map[string][]byte, name string, w *printer, when time.Time) {
+	for _, a := range w.unlike {
+		d.site.found(Error, "", "write it by hand", "%s is not written: it has not the attributes of the other instances of its block", a)
+	}
 	if w.out.Len() > 0 {
+		d.sources[name] = map[int]source{}
+		text := w.out.String()
+		blank := strings.Count(text[:len(text)-len(strings.TrimLeft(text, "\n"))], "\n")
+		for line, from := range w.lines { // below the header, counted from 1
+			d.sources[name][line-blank+headerLines+1] = from
+		}
 		head := fmt.Sprintf("# Written by weft discover on %s, from %d switches and %d servers as they stood.\n", when.UTC().Format("2006-01-02 15:04 MST"), len(d.leaves), len(d.nodes))
 		out[name] = hclwrite.Format([]byte(head + "\n" + strings.TrimSpace(w.out.String()) + "\n"))
 	}
@@ -143,6 +158,16 @@ func (d *draft) regroup() {
 			}
 		}
 	}
+	for _, n := range d.ordered() { // those that ledgers name have their blocks already
+		if d.base == nil && n.fixed && !n.hand && n.keyed && !n.number {
+			if shape := d.node(n).shape(); shapes[shape] == "" {
+				shapes[shape] = n.label
+			}
+		}
+		if n.fixed {
+			labels[n.label] = true
+		}
+	}
 	for _, n := range d.ordered() {
 		if n.fixed || n.hand {
 			continue
@@ -160,10 +185,10 @@ func (d *draft) regroup() {
 func (d *draft) main(w *printer, login Login) {
 	b := &block{kind: "weft"}
 	b.setNoted("name", str(d.owner), "the owner: written on everything weft creates")
-	w.block(b, nil, nil)
+	w.block(b)
 	w.out.WriteString("\n")
 	if c := connection(login); len(d.nodes) > 0 && c.body != nil {
-		w.block(c, nil, nil)
+		w.block(c)
 		w.out.WriteString("\n")
 	}
 	var names []string
@@ -173,11 +198,11 @@ func (d *draft) main(w *printer, login Login) {
 		}
 	}
 	for _, name := range names {
-		w.block(credential(name, login.SwitchUser, SwitchPassword), nil, nil)
+		w.block(credential(name, login.SwitchUser, SwitchPassword))
 		w.out.WriteString("\n")
 	}
 	for _, c := range d.credentials(login) {
-		w.block(c, nil, nil)
+		w.block(c)
 		w.out.WriteString("\n")
 	}
 }

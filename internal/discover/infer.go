@@ -16,6 +16,9 @@ import (
 
 // A draft is a site as the files are to have it.
 type draft struct {
+	sources map[string]map[int]source // by file and line
+	refused map[refusal]string        // what validate refuses, and files leave out
+
 	site    *Site
 	base    *inventory.Model // what is declared already; nil: nothing
 	stands  *standing        // the same by what devices tell

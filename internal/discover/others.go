@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"weft/internal/nvme/names"
 	"weft/modules/host"
 	"weft/modules/linux/storage"
 	"weft/plan"
@@ -31,6 +32,11 @@ func (d *draft) others(known []*export) (list []*export) {
 		}
 		for _, e := range n.Facts.NVMe.Exports {
 			if _, stands := d.stands.subsystems[e.NQN]; stands || ours["nvmet_subsystem "+e.NQN] || have[e.NQN] {
+				continue
+			}
+			if why := names.Unfit(e.NQN); why != "" {
+				d.site.found(Warn, n.Host, "rename it on the server, or leave it: weft does not touch it", "its kernel exports %q, whose name is no NQN (%s): it is not written", e.NQN, why)
+				d.unmanaged = append(d.unmanaged, fmt.Sprintf("%s: subsystem %q, whose name is no NQN", n.Host, e.NQN))
 				continue
 			}
 			x := &export{engine: "external", nqn: e.NQN}

@@ -24,7 +24,7 @@ type Options struct {
 	NoNVMe bool
 	When   time.Time
 	// Judge loads files and plans with them. problems is what validate says against them.
-	Judge func(ctx context.Context, files map[string][]byte) (problems []string, m *inventory.Model, p *plan.Plan, err error)
+	Judge func(ctx context.Context, files map[string][]byte) (problems []Problem, m *inventory.Model, p *plan.Plan, err error)
 	Say   func(text string) // progress; may be nil
 }
 
@@ -65,18 +65,22 @@ func (s *Site) Discover(ctx context.Context, o Options) (*Result, error) {
 	d.noNVMe = o.NoNVMe
 	r := &Result{Owner: d.owner}
 	var first []string // what the plan changes with all that was inferred
-	for round := range mostRounds {
+	for round := 0; round < mostRounds; round++ {
 		if r.Files, err = d.files(o.Login, o.When); err != nil {
 			r.Failed = []string{err.Error()}
 			break
 		}
-		var problems []string
+		var problems []Problem
 		var made *plan.Plan
 		problems, r.Model, made, err = o.Judge(ctx, r.Files)
 		if err != nil {
 			return nil, err
 		}
-		if r.Failed = problems; len(problems) > 0 {
+		if d.refuse(problems) {
+			round--
+			continue
+		}
+		if r.Failed = listed(problems); len(problems) > 0 {
 			break
 		}
 		var again bool

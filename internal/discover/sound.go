@@ -11,6 +11,10 @@ import (
 func (d *draft) sound() {
 	for _, n := range d.ordered() {
 		for _, c := range n.cards {
+			if !n.declared && c.cidr.IsValid() && !hostAddress(c.cidr) {
+				d.site.found(Warn, n.Host, "give it an address of a host", "rnic %s has the address %s, which is no address of a host: it is not written", c.label, c.cidr)
+				c.cidr = noAddress
+			}
 			if c.fabric != nil && !c.cidr.IsValid() {
 				d.site.found(Warn, n.Host, "give it an address in the files by hand", "rnic %s has no address that is written, and so it is in no fabric", c.label)
 				c.fabric = nil
@@ -71,4 +75,21 @@ func (n *node) bare(d *draft) {
 		n.seen = append(n.seen, "NIC "+what)
 		return true
 	})
+}
+
+// hostAddress reports whether one host can have an address: neither a network's own one nor its
+// broadcast address, nor one of many hosts or of none.
+func hostAddress(p netip.Prefix) bool {
+	a := p.Addr()
+	if a.IsMulticast() || a.IsLoopback() || a.IsUnspecified() || a.Is4In6() || a.Zone() != "" {
+		return false
+	}
+	if !a.Is4() || p.Bits() >= 31 {
+		return true
+	}
+	last := a.As4()
+	for bit := p.Bits(); bit < 32; bit++ {
+		last[bit/8] |= 0x80 >> (bit % 8)
+	}
+	return a != p.Masked().Addr() && a != netip.AddrFrom4(last)
 }

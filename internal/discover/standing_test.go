@@ -20,7 +20,7 @@ func beside(t *testing.T, files map[string][]byte, steps func(*inventory.Model) 
 		t.Fatal(err)
 	}
 	o.Base = base
-	o.Judge = func(ctx context.Context, more map[string][]byte) ([]string, *inventory.Model, *plan.Plan, error) {
+	o.Judge = func(ctx context.Context, more map[string][]byte) ([]Problem, *inventory.Model, *plan.Plan, error) {
 		all := maps.Clone(files)
 		maps.Copy(all, more)
 		return whole(ctx, all)

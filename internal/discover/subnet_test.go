@@ -96,14 +96,14 @@ func TestSubnetAgain(t *testing.T) {
 		o := judged(t, nil)
 		o.Base = first.Model
 		all := o.Judge
-		o.Judge = func(ctx context.Context, files map[string][]byte) ([]string, *inventory.Model, *plan.Plan, error) {
+		o.Judge = func(ctx context.Context, files map[string][]byte) ([]Problem, *inventory.Model, *plan.Plan, error) {
 			both := maps.Clone(first.Files)
 			maps.Copy(both, files)
 			return all(ctx, both)
 		}
 		r, err := s.Discover(t.Context(), o)
 		if err != nil || r.Failed != nil {
-			t.Fatalf("%+v %v", r, err)
+			t.Fatalf("%v %v\n%s", r.Failed, err, r.Files[AdditionsFile])
 		}
 		var told []string
 		for _, f := range r.Findings {

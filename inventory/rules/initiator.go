@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"strings"
 
 	"weft/internal/nvme/names"
@@ -9,21 +8,8 @@ import (
 	"weft/inventory/problem"
 )
 
-// nqnProblem says why a text is not an NQN, or "".
-func nqnProblem(nqn string) string {
-	switch {
-	case len(nqn) > names.MaxNQN:
-		return fmt.Sprintf("it has more than %d bytes", names.MaxNQN)
-	case nqn == names.Discovery:
-		return "it is the name of the discovery service"
-	case !names.IsNQN(nqn):
-		return "it does not look like nqn.2026-11.net.example:name, of letters, digits and . _ : + = @ ~ -"
-	}
-	return ""
-}
-
 func (c *checker) nqn(b *inventory.Block, attr, nqn string) {
-	if why := nqnProblem(nqn); why != "" {
+	if why := names.Unfit(nqn); why != "" {
 		c.refuse(problem.NQN, b, attr, "not an NQN", "%q is not the name of a host or a subsystem: %s.", nqn, why)
 	}
 }

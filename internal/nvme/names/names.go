@@ -2,7 +2,10 @@
 // NVM Express Base Specification, NVMe Qualified Names and Namespace Identifiers.
 package names
 
-import "regexp"
+import (
+	"fmt"
+	"regexp"
+)
 
 const (
 	MaxNQN    = 223        // bytes
@@ -24,3 +27,16 @@ var form = regexp.MustCompile(`^nqn\.[0-9]{4}-(0[1-9]|1[0-2])(?:\.[A-Za-z0-9](?:
 // IsNQN reports whether a name has the form of an NVMe Qualified Name:
 // nqn.yyyy-mm.reverse.domain:name.
 func IsNQN(s string) bool { return len(s) <= MaxNQN && form.MatchString(s) }
+
+// Unfit says why a text names no host and no subsystem; "": it may.
+func Unfit(nqn string) string {
+	switch {
+	case len(nqn) > MaxNQN:
+		return fmt.Sprintf("it has more than %d bytes", MaxNQN)
+	case nqn == Discovery:
+		return "it is the name of the discovery service"
+	case !IsNQN(nqn):
+		return "it does not look like nqn.2026-11.net.example:name, of letters, digits and . _ : + = @ ~ -"
+	}
+	return ""
+}
