@@ -45,10 +45,7 @@ func (d *draft) files(login Login, when time.Time) (map[string][]byte, error) {
 	if d.base != nil {
 		return d.additions(login, when)
 	}
-	texts := map[string]*printer{}
-	for _, name := range []string{mainFile, fabricFile, hostsFile, storageFile, vcenterFile} {
-		texts[name] = &printer{refused: d.refused}
-	}
+	texts := d.printers(mainFile, fabricFile, hostsFile, storageFile, vcenterFile)
 	d.main(texts[mainFile], login)
 	w := texts[fabricFile]
 	for _, f := range d.fabrics {
@@ -99,6 +96,15 @@ func (d *draft) files(login Login, when time.Time) (map[string][]byte, error) {
 		d.keep(out, name, w, when)
 	}
 	return out, nil
+}
+
+// printers are those of files, by name.
+func (d *draft) printers(names ...string) map[string]*printer {
+	out := map[string]*printer{}
+	for _, name := range names {
+		out[name] = &printer{refused: d.refused}
+	}
+	return out
 }
 
 // headerLines are those above what printers write.
