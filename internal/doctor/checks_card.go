@@ -215,7 +215,7 @@ func growing(names ...string) func(*Site, *ruling) {
 			was := s.Before.nic(e)
 			for _, name := range names {
 				now, ok := e.nic.Count[name]
-				if before, had := was[name]; r.knows(ok && had, e.place(), "the driver %s does not count %s", e.nic.Driver, name) {
+				if before, had := was[name]; r.knows(ok && had, e.place(), "the driver %s does not count %s", e.nic.Driver, name) && continued(r, e.place(), before, now, "%s", name) {
 					r.unless(now > before, e.place(), "%s grew by %d between two readings, to %d", name, now-before, now)
 				}
 			}

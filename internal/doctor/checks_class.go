@@ -87,6 +87,9 @@ func strayPauses(e end, r *ruling) {
 				r.unknown(e.place(), "the driver %s does not count %s", e.nic.Driver, name)
 				break
 			}
+			if !continued(r, e.place(), before, now, "%s", name) {
+				continue
+			}
 			r.unless(now > before, e.place(), "it was paused %d times for priority %d, which is not lossless", now-before, p)
 		}
 	}

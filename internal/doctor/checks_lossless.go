@@ -216,7 +216,7 @@ func losslessDrops(sw *Switch, r *ruling) {
 					continue
 				}
 				was, ok, _ := before.Find(c.Port, c.Priority, c.Name)
-				if r.knows(ok, sw.place(c.Port), "drops of queue %d were not read twice", c.Priority) {
+				if r.knows(ok, sw.place(c.Port), "drops of queue %d were not read twice", c.Priority) && continued(r, sw.place(c.Port), was.Value, c.Value, "the count of drops of queue %d", c.Priority) {
 					r.unless(c.Value > was.Value, sw.place(c.Port), "%d packets of queue %d were dropped between two readings", c.Value-was.Value, c.Priority)
 				}
 			}
@@ -243,7 +243,7 @@ func paused(e end, r *ruling) {
 		name := "rx_prio" + strconv.Itoa(p) + "_pause_duration"
 		now, ok := e.nic.Count[name]
 		before, had := was[name]
-		if !r.knows(ok && had && seconds > 0, e.place(), "for how long priority %d is paused is not known", p) {
+		if !r.knows(ok && had && seconds > 0, e.place(), "for how long priority %d is paused is not known", p) || !continued(r, e.place(), before, now, "%s", name) {
 			continue
 		}
 		part := float64(now-before) / 1e6 / seconds

@@ -65,10 +65,11 @@ const mostStolen = 0.01
 
 func stolen(h *Host, r *ruling) {
 	before := r.site.Before.host(h.Name)
-	if !r.knows(h.Ticks != nil && before != nil && before.Ticks != nil && h.Ticks.All > before.Ticks.All, h.place(), "its time was not read twice") {
+	if !r.knows(h.Ticks != nil && before != nil && before.Ticks != nil && h.Ticks.All > before.Ticks.All, h.place(), "its time was not read twice") ||
+		!continued(r, h.place(), before.Ticks.Stolen, h.Ticks.Stolen, "the time that the machine below took") {
 		return
 	}
-	part := float64(h.Ticks.Stolen-min(before.Ticks.Stolen, h.Ticks.Stolen)) / float64(h.Ticks.All-before.Ticks.All)
+	part := float64(h.Ticks.Stolen-before.Ticks.Stolen) / float64(h.Ticks.All-before.Ticks.All)
 	r.unless(part > mostStolen, h.place(), "the machine below took %.1f %% of its time", part*100)
 }
 

@@ -104,7 +104,7 @@ func alarms(what string, words ...string) func(*Site, *ruling) {
 // lostBlocks are those that FEC could not mend, by two readings.
 func lostBlocks(e end, r *ruling) {
 	before := r.site.Before.port(e)
-	if r.knows(e.nic.Lost != nil && before != nil && before.Lost != nil, e.place(), "it does not count blocks that FEC could not mend") {
+	if r.knows(e.nic.Lost != nil && before != nil && before.Lost != nil, e.place(), "it does not count blocks that FEC could not mend") && continued(r, e.place(), *before.Lost, *e.nic.Lost, "the count of blocks that FEC could not mend") {
 		r.unless(*e.nic.Lost > *before.Lost, e.place(), "FEC could not mend %d blocks between two readings", *e.nic.Lost-*before.Lost)
 	}
 }

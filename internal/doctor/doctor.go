@@ -188,6 +188,12 @@ func (r *ruling) knows(known bool, p Place, why string, args ...any) bool {
 	return known
 }
 
+// continued reports whether a counter went on between two readings. One that is lower than
+// before was reset, so by how much it grew is unknown.
+func continued[N int | uint64](r *ruling, p Place, before, now N, what string, args ...any) bool {
+	return r.knows(now >= before, p, what+" was reset between two readings", args...)
+}
+
 // unless is fine unless something is wrong.
 func (r *ruling) unless(wrong bool, p Place, format string, args ...any) {
 	if wrong {

@@ -128,7 +128,7 @@ func (d *Device) state() *state { return &state{d.have, d.owner} }
 func (d *Device) Begin(ctx context.Context, steps []plan.Step) error {
 	d.steps, d.undo, d.barred = steps, nil, true
 	if err := d.take(ctx); err != nil {
-		return err
+		return errors.Join(err, d.release(ctx))
 	}
 	d.barred = false
 	return nil

@@ -110,14 +110,37 @@ func (d *Device) take(ctx context.Context) error {
 		return claim.Refused(d.name, there.describe(), there.Until.Sub(now))
 	}
 	mine := &hold{Until: now.Add(leaseTime), Since: now, Owner: d.owner, Who: d.holder.Who, PID: d.holder.PID, Started: d.holder.Started, Machine: sumOf(d.holder)}
+	d.lease, d.lost = mine, false // also of a write whose answer is lost
 	if err := d.client.writeLease(ctx, mine); err != nil {
 		return err
 	}
 	if !wait.For(ctx, min(leaseSettle, d.client.settle)) {
-		return errors.Join(context.Cause(ctx), d.client.writeLease(context.WithoutCancel(ctx), nil))
+		return context.Cause(ctx)
 	}
-	d.lease, d.lost = mine, false
 	return d.renew(ctx)
+}
+
+// releaseTime is how long the release of a lease may take that was not taken whole.
+const releaseTime = 30 * time.Second
+
+// release gives a lease back that take has written and not confirmed, if need be with a fresh
+// login and also where the run is interrupted.
+func (d *Device) release(ctx context.Context) error {
+	if d.lease == nil {
+		return nil
+	}
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	defer done()
+	err := d.letGo(ctx)
+	if err != nil {
+		if err = d.again(ctx); err == nil {
+			err = d.letGo(ctx)
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	return hint.Wrap(fmt.Errorf("its lease was not released and ends in %v: %w", leaseTime, err), "weft unlock --force %s releases it", d.name)
 }
 
 // renew looks whether the lease is still one's own, and lets it end later.
@@ -142,13 +165,14 @@ func (d *Device) letGo(ctx context.Context) error {
 	if d.lease == nil || d.client == nil {
 		return nil
 	}
-	mine := d.lease
-	d.lease = nil
 	there, _, err := d.client.readLease(ctx)
-	if err != nil || there == nil || !there.same(mine) {
-		return err
+	if err == nil && there != nil && there.same(d.lease) {
+		err = d.client.writeLease(ctx, nil)
 	}
-	return d.client.writeLease(ctx, nil)
+	if err == nil {
+		d.lease = nil
+	}
+	return err
 }
 
 // Lease implements plan.Leaser.

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+
 	"weft/modules/claim"
 	"weft/plan"
 )
@@ -108,4 +111,72 @@ func TestLeaseEnds(t *testing.T) {
 	if err := bob.Begin(t.Context(), nil); !errors.As(err, new(*plan.HeldError)) || !strings.Contains(err.Error(), "an unknown process") {
 		t.Error(err)
 	}
+}
+
+// silent loses all answers from the write of a lease on.
+type silent struct {
+	soap.RoundTripper
+	lost *bool
+}
+
+func (s silent) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
+	if *s.lost {
+		return errors.New("no answer")
+	}
+	err := s.RoundTripper.RoundTrip(ctx, req, res)
+	if _, writes := req.(*methods.SetFieldBody); writes {
+		*s.lost = true
+	}
+	return err
+}
+
+// A lease whose renewal cannot be read is given back, as is one whose run is interrupted
+// while it waits, and one whose write had no answer.
+func TestLeaseUnread(t *testing.T) {
+	login := start(t)
+	ann, bob := holding(t, login, "ann@ws1"), holding(t, login, "bob@ws2")
+	free := func(what string) {
+		t.Helper()
+		if l, err := bob.Lease(t.Context()); err != nil || l != nil {
+			t.Errorf("%s: %+v %v", what, l, err)
+		}
+	}
+	ann.client.vim.RoundTripper = silent{ann.client.vim.RoundTripper, new(bool)}
+	if err := ann.Begin(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "no answer") {
+		t.Fatal(err)
+	}
+	free("not read again")
+	if err := ann.Abort(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := bob.Begin(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := bob.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	ann.client.settle = leaseSettle
+	ctx, end := context.WithCancelCause(t.Context())
+	ann.client.vim.RoundTripper = interrupting{ann.client.vim.RoundTripper, end}
+	if err := ann.Begin(ctx, nil); !errors.Is(err, errInterrupted) {
+		t.Fatal(err)
+	}
+	free("interrupted")
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// interrupting ends the run once a lease is written.
+type interrupting struct {
+	soap.RoundTripper
+	end context.CancelCauseFunc
+}
+
+func (i interrupting) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
+	err := i.RoundTripper.RoundTrip(ctx, req, res)
+	if _, writes := req.(*methods.SetFieldBody); writes {
+		i.end(errInterrupted)
+	}
+	return err
 }
