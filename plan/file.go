@@ -140,7 +140,7 @@ func readPlan(r io.Reader, limit int64) (*Plan, error) {
 		if err := checkFormat(text); err != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("read plan: %w", err)
+		return nil, fmt.Errorf("read plan: %w", brief(err))
 	}
 	if err := checkFormat(text); err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func readPlan(r io.Reader, limit int64) (*Plan, error) {
 	}
 	p, err := f.plan()
 	if err != nil {
-		return nil, fmt.Errorf("read plan: %w", err)
+		return nil, fmt.Errorf("read plan: %w", brief(err))
 	}
 	return p, nil
 }
@@ -215,6 +215,9 @@ func (f *file) plan() (*Plan, error) {
 	}
 	if p.Run != "" && RunBegan(p.Run).IsZero() {
 		return nil, fmt.Errorf("%q is no name of a run", p.Run)
+	}
+	if err := p.checkFields(); err != nil {
+		return nil, err
 	}
 	if _, err := p.stepGraph(); err != nil {
 		return nil, err

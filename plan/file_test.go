@@ -93,10 +93,20 @@ func TestReadPlanRefuses(t *testing.T) {
 		{"an unlisted device", edit(`"address": "server.node[\"st1\"]"`, `"address": "x"`), "does not list", ""},
 		{"a device twice", edit(`"address": "switch.leaf-a"`, `"address": "server.node[\"st1\"]"`), "in the plan twice", ""},
 		{"a step twice", edit(`/pfc.p0`, `/mtu.p0`), "in the plan twice", ""},
+		{"fewer resources than none", edit(`"items": 4`, `"items": -4`), "no device has -4 resources", ""},
+		{"more resources than any", edit(`"items": 4`, `"items": 4000000`), "no device has 4000000 resources", ""},
+		{"an owner of two lines", edit(`"pilot"`, `"pilot\nroot"`), "owner \"pilot\\nroot\" holds control characters", ""},
+		{"a long version", edit(`v0.1.0`, strings.Repeat("0", 300)), "weft_version has 300 bytes, of at most 255", ""},
+		{"a long address", edit(`switch.leaf-a`, strings.Repeat("a", 5000)), "address has 5000 bytes", ""},
+		{"a change of nothing", edit(`"path": "bytes"`, `"path": ""`), "a path has 0 bytes", ""},
+		{"a long field that is unknown", edit(`"owner"`, `"`+strings.Repeat("c", 1<<20)+`": 1, "owner"`), "unknown field", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := ReadPlan(strings.NewReader(tt.text))
+			if err != nil && len(err.Error()) > 1000 {
+				t.Fatalf("the error has %d bytes", len(err.Error()))
+			}
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(hint.Of(err), tt.hint) {
 				t.Errorf("error %v, hint %q; want %q, %q", err, hint.Of(err), tt.want, tt.hint)
 			}

@@ -100,10 +100,13 @@ func (f *Folded) Part(keep func(device string) bool) (*Plan, error) {
 		})
 	}
 	if err == nil {
+		err = p.checkFields()
+	}
+	if err == nil {
 		_, err = p.stepGraph()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read plan: %w", err)
+		return nil, fmt.Errorf("read plan: %w", brief(err))
 	}
 	p.Refusals = slices.DeleteFunc(p.Refusals, func(r Refusal) bool { return others[r.ID] })
 	return p.Part(func(PlannedStep) bool { return true }), nil

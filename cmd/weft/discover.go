@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/netip"
 	"os"
@@ -111,6 +112,9 @@ func (f *discoverFlags) machines(ctx context.Context) (*discover.Listing, error)
 		}
 		all.Cables, all.Unread = append(all.Cables, more.Cables...), errors.Join(all.Unread, more.Unread)
 	}
+	if len(all.Machines) > mostWords {
+		return nil, usage(fmt.Errorf("--hosts, --hosts-from: more than %d servers", mostWords))
+	}
 	return all, nil
 }
 
@@ -125,12 +129,29 @@ func listed(ctx context.Context, from string) (*discover.Listing, error) {
 	if read == nil {
 		return nil, usage(hint.Wrap(fmt.Errorf("there is no source %q", form), "there are csv:FILE, ansible:FILE and netbox:URL"))
 	}
-	text, err := os.ReadFile(what)
+	text, err := readListing(what)
 	if err != nil {
 		return nil, err
 	}
 	list, err := read(text)
 	return &discover.Listing{Machines: list}, err
+}
+
+// longestListing is the most bytes of a file of hosts.
+const longestListing = 16 << 20
+
+// readListing reads a file of hosts, which may also be a device or FIFO without an end.
+func readListing(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, longestListing+1))
+	if err == nil && len(text) > longestListing {
+		err = fmt.Errorf("%s has more than %d bytes", name, longestListing)
+	}
+	return text, err
 }
 
 // networks are those in which switches are followed.

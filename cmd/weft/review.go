@@ -62,7 +62,9 @@ func (a *app) review(file, format string, limit int, lines bool) error {
 	case "gitlab":
 		limit = cmp.Or(limit, review.GitLabNote)
 	}
-	shown := review.Plan{Plan: p, Digest: plan.DigestOf(text), Phases: phasesOf(p), Lines: lines}
+	phases := phasesOf(p)
+	view.Shorten(p)
+	shown := review.Plan{Plan: p, Digest: plan.DigestOf(text), Phases: phases, Lines: lines}
 	return shown.Markdown(out, limit)
 }
 

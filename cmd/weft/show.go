@@ -22,7 +22,7 @@ nor the files.
 It also prints what applying the plan would use of this machine: every program
 that it runs, every file and variable of the environment that it reads, and how it
 logs in to which host. It evaluates none of that, and runs only ssh -G, which asks
-your own ssh_config about the hosts.
+your own ssh_config about the hosts. Texts of more than 4 KiB are cut; --json has all.
 
 For reviews --format writes the plan alone: markdown, which is a comment for a forge,
 github and gitlab, which keep to the longest comment there, gitlab-report, which is
@@ -45,6 +45,8 @@ where not all of it fits, whole resources are left out and counted.`,
 			if a.json {
 				return p.WriteWith(a.stdout, used)
 			}
+			view.Shorten(p)
+			view.Shorten(used)
 			fmt.Fprintf(a.stdout, "Made %s by weft %s.\n", p.Created.Format("2006-01-02 15:04:05 MST"), p.Version)
 			view.Plan(a.stdout, p, view.Options{Style: a.style(a.stdout), Lines: lines})
 			used.Show(a.stdout, a.style(a.stdout))

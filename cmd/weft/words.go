@@ -17,12 +17,19 @@ type words []string
 
 var _ pflag.Value = (*words)(nil)
 
+// mostWords is the most values of a flag.
+const mostWords = 10_000
+
 // Set adds values.
 func (w *words) Set(text string) error {
 	for _, one := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(",\r\n", r) }) {
-		if one = strings.TrimSpace(one); one != "" {
-			*w = append(*w, one)
+		if one = strings.TrimSpace(one); one == "" {
+			continue
 		}
+		if len(*w) == mostWords {
+			return fmt.Errorf("more than %d values", mostWords)
+		}
+		*w = append(*w, one)
 	}
 	return nil
 }

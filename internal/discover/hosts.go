@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"weft/internal/hint"
+	"weft/inventory"
 )
 
 // mostHosts is how many machines one source may name.
@@ -87,7 +88,7 @@ func appendNamed(list []Named, m Named, where string) ([]Named, error) {
 // dialable reports whether a text can be the name or address of a host. One that begins
 // with a dash would be an option to others.
 func dialable(host string) bool {
-	if host == "" || host[0] == '-' || len(host) > 255 {
+	if host == "" || host[0] == '-' || len(host) > 255 || inventory.IsNumber(host) {
 		return false
 	}
 	return !strings.ContainsFunc(host, func(r rune) bool {

@@ -26,7 +26,8 @@ func TestSources(t *testing.T) {
 		"ansible with users in lines": {ParseAnsible, "lone\n[esx]\nesx1\nesx2 ansible_user=admin\n[esx:vars]\nansible_user = 'root'\n[hosts:children]\nwin\n[win]\nw1\n[hosts:vars]\nansible_user=Administrator\n[all:vars]\nansible_user=weft\n", "lone=lone by weft esx1=esx1 by root esx2=esx2 by admin w1=w1 by Administrator"},
 		"ansible with a range":        {ParseAnsible, "[storage]\nst[1:9]\n", `error: line 2: "st[1:9]" is no host`},
 		"ansible that is no mapping":  {ParseAnsible, "a: b: c\n", "error: cannot be read as YAML"},
-		"ansible with a number":       {ParseAnsible, "all: {hosts: {7: }}\n", "7=7"},
+		"ansible with a number":       {ParseAnsible, "all: {hosts: {7: }}\n", `error: "7" is no host`},
+		"csv with a number":           {ParseCSV, "host\nst1\n1\n", `error: line 3: "1" is no host`},
 		"ansible, nothing":            {ParseAnsible, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -254,6 +254,9 @@ func hostName() valueType {
 		if _, err := netip.ParseAddr(strings.Trim(text, "[]")); strings.Contains(text, ":") && err != nil {
 			return fmt.Errorf("%q is not %s: a port stands in the connection, or in ~/.ssh/config", text, t.name)
 		}
+		if inventory.IsNumber(text) {
+			return fmt.Errorf("%q is not %s: an IPv4 address has four numbers", text, t.name)
+		}
 		return nil
 	}
 	return t
