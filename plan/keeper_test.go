@@ -323,6 +323,44 @@ func TestRemovedDevices(t *testing.T) {
 	if p := mustMake(t, t.Context(), in); len(p.Refusals) != 1 || !strings.Contains(p.Refusals[0].Text, "declared as a") || !strings.Contains(p.Refusals[0].Hint, "moved {\n  from = b\n  to   = a\n}") {
 		t.Errorf("the same machine: %+v %+v", p.Refusals, p.Steps)
 	}
+
+	// A switch has a serial number and no machine id.
+	w, b = setup()
+	in = w.inputOf(onlyA)
+	in.Removed = []Removed{{From: "b"}}
+	b.identity = Identity{Serial: "FDO1"}
+	w.devices["a"].(*fakeKeeper).identity = b.identity
+	in.Recall = func(Member) (Device, error) { return b, nil }
+	if p := mustMake(t, t.Context(), in); len(p.Refusals) != 1 || !strings.Contains(p.Refusals[0].Text, "declared as a") || slices.ContainsFunc(p.Steps, func(s PlannedStep) bool { return s.ID.Device == "b" }) {
+		t.Errorf("the same switch: %+v %+v", p.Refusals, p.Steps)
+	}
+}
+
+// Two names lead to one device, and only one of them is selected: what the other declares is
+// not pruned. Devices that declare nothing of it are not asked.
+func TestTwinNotSelected(t *testing.T) {
+	w := newWorld()
+	w.want("a/v.x", "1")
+	w.want("b/v.y", "1")
+	w.want("c/v.z", "1")
+	w.keep()
+	a, b := w.devices["a"].(*fakeKeeper), w.devices["b"].(*fakeKeeper)
+	b.identity = a.identity
+	in := w.inputOf(func(Item) bool { return true })
+	in.Select = Selection{Target: []string{"a"}}
+	if _, err := Apply(t.Context(), mustMake(t, t.Context(), in), in); err != nil {
+		t.Fatal(err)
+	}
+	b.kept, b.values = a.kept, a.values // the device is one
+	asked := w.called("open c")
+	in.Select = Selection{Target: []string{"b"}}
+	p := mustMake(t, t.Context(), in)
+	if len(p.Steps) != 0 || len(p.Devices) != 1 || !strings.Contains(p.Devices[0].Error, "it is the same device as a") {
+		t.Errorf("%+v %+v", p.Steps, p.Devices)
+	}
+	if w.called("open c") != asked {
+		t.Error("c was asked, which declares nothing that would be pruned")
+	}
 }
 
 // chained is a world in which a/v.x, a/v.y and b/v.x build on each other.

@@ -50,7 +50,9 @@ func take(ctx context.Context, in *Input, beat *pulse) (*survey, error) {
 	if err := s.visitAll(ctx, in, beat, own, s.devices); err != nil {
 		return nil, err
 	}
-	s.refuseTwins(ctx, in, s.devices)
+	if err := s.refuseTwins(ctx, in, beat); err != nil {
+		return nil, err
+	}
 	if in.Reverse == nil && (!in.Select.narrow() || in.Select.Only != nil) {
 		if err := s.recall(ctx, in, beat, own); err != nil {
 			return nil, err
@@ -82,19 +84,16 @@ func (s *survey) recall(ctx context.Context, in *Input, beat *pulse, own *owners
 	if err := s.visitAll(ctx, in, beat, own, wave); err != nil {
 		return err
 	}
-	machines := map[string]string{}
-	for _, d := range s.devices {
-		if d.identity.MachineID != "" {
-			machines[d.identity.MachineID] = d.address
-		}
-	}
 	for _, d := range wave {
-		if other := machines[d.identity.MachineID]; other != "" {
-			s.refusals = append(s.refusals, Refusal{ID: ID{d.address, LedgerKind, "roster"}, Range: in.removed(d.address).Range,
-				Text: "it is the machine that is declared as " + other,
-				Hint: "if the block was only renamed, take the removed block out and write:\n" + movedBlock(d.address, other)})
-			d.items, d.found = nil, nil
+		i := slices.IndexFunc(s.devices, func(o *surveyed) bool { return d.identity.sameMachine(o.identity) })
+		if i < 0 {
+			continue
 		}
+		other := s.devices[i].address
+		s.refusals = append(s.refusals, Refusal{ID: ID{d.address, LedgerKind, "roster"}, Range: in.removed(d.address).Range,
+			Text: "it is the machine that is declared as " + other,
+			Hint: "if the block was only renamed, take the removed block out and write:\n" + movedBlock(d.address, other)})
+		d.items, d.found = nil, nil
 	}
 	s.devices = append(s.devices, wave...)
 	return nil
