@@ -188,28 +188,6 @@ type Plane struct {
 	Subnet netip.Prefix
 }
 
-// A TrafficClass is one class of traffic; "default" is all other traffic.
-type TrafficClass struct {
-	Block
-	Name      string
-	DSCP      []int
-	Priority  int
-	Bandwidth int // percent; 0 with Strict
-	Strict    bool
-	PFC       bool
-	ECN       *ECN
-	Headroom  *Headroom
-}
-
-// ECN is a marking curve.
-type ECN struct {
-	Min, Max    int64 // bytes
-	Probability int   // percent at Max
-}
-
-// Headroom is buffer kept for what is in flight when a pause is sent, bytes.
-type Headroom struct{ Xoff, Xon, Size int64 }
-
 // PFCWatchdog ends pause storms.
 type PFCWatchdog struct {
 	Block
@@ -290,26 +268,6 @@ type Evaluator interface {
 
 	// Limit is what LimitOf is for a metric whose Limit is set.
 	Limit(x *Metric, observed Observed) (float64, error)
-}
-
-// StorageClass is the class that storage belongs to: the lossless one, else the
-// one with ECN, else the one that has a share. nil: there is none, or more than
-// one.
-func (f *Fabric) StorageClass() *TrafficClass {
-	for _, is := range []func(*TrafficClass) bool{
-		func(c *TrafficClass) bool { return c.PFC },
-		func(c *TrafficClass) bool { return c.ECN != nil },
-		func(c *TrafficClass) bool { return !c.Strict },
-	} {
-		found := slice.Filter(f.Classes, func(c *TrafficClass) bool { return len(c.DSCP) > 0 && is(c) })
-		if len(found) > 1 {
-			return nil
-		}
-		if len(found) == 1 {
-			return found[0]
-		}
-	}
-	return nil
 }
 
 // A Store is where runs are kept: store "nats" { … }.

@@ -10,7 +10,6 @@ import (
 	"weft/internal/nvme/names"
 	"weft/inventory"
 	"weft/modules/host"
-	"weft/modules/linux/nic"
 	"weft/modules/linux/nvme"
 	"weft/plan"
 )
@@ -49,9 +48,7 @@ func (x *expansion) connect(d *host.Machine, i *inventory.Initiator, c *inventor
 			var needs []plan.ID
 			if port != nil {
 				want.From = port.Address.Addr()
-				if port.Fabric != nil {
-					want.ToS = nic.DefaultToS(port.Fabric)
-				}
+				x.mark(want, t, port.Fabric)
 				needs = slices.Clone(x.nics[port])
 			}
 			for _, by := range []string{transport, instead} {
@@ -69,6 +66,16 @@ func (x *expansion) connect(d *host.Machine, i *inventory.Initiator, c *inventor
 			x.paths[reached{i, sub}] = append(x.paths[reached{i, sub}], id)
 		}
 	}
+}
+
+// mark gives a connection over a fabric the type of service of its class.
+func (x *expansion) mark(want *nvme.NVMeConnection, t *inventory.Target, f *inventory.Fabric) {
+	class := f.ClassOf(want.Transport)
+	if class == nil {
+		return
+	}
+	want.ToS, want.Class = class.ToS(), "class "+class.Name+" of "+f.Addr
+	want.Unassigned = want.Transport == inventory.TCP && !f.Assigns()
 }
 
 // carried is the transport that a kernel connects with: the first one declared

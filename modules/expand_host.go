@@ -11,6 +11,7 @@ import (
 	"weft/modules/esxi"
 	"weft/modules/host"
 	"weft/modules/linux"
+	"weft/modules/linux/nvme"
 	"weft/modules/linux/system"
 	"weft/modules/windows"
 	"weft/plan"
@@ -160,14 +161,21 @@ func (x *expansion) hardware() *catalogue.Catalogue {
 func (x *expansion) boot(d *host.Machine, s *inventory.Server, part string, things []thing) {
 	var lines []string
 	var needs []plan.ID
+	var connects []system.Connects
 	for _, t := range things {
 		if l := t.is.Boot(); len(l) > 0 {
 			lines = append(lines, l...)
 			needs = append(needs, t.id)
 		}
+		if n := host.Wish[nvme.NVMeConnection](t.is); n != nil {
+			if options, ok := n.Unmarked(); ok {
+				connects = append(connects, system.Connects{NQN: n.NQN, HostNQN: n.HostNQN, Address: n.Address.String(), Options: options})
+			}
+		}
 	}
 	if len(lines) > 0 {
 		want := system.NewBoot(x.model.Name, part, lines, linux.AtBoot())
+		want.Connects = connects
 		x.thing(plan.ID{Device: s.Addr, Kind: "boot", Name: want.Name()}, system.BootKind().Want(d, want), s.Range, needs...)
 	}
 }

@@ -57,10 +57,7 @@ func (x *expansion) rdma(d *host.Machine, r *inventory.RNIC, before []plan.ID) [
 	if f.Transport != "rocev2" {
 		return ids
 	}
-	cm := nic.NewRoCE(r.PCI, nic.DefaultToS(f))
-	if cm.ToS < 0 && slices.ContainsFunc(f.Classes, func(c *inventory.TrafficClass) bool { return len(c.DSCP) > 0 }) {
-		x.note(f.Range, f.Addr, "more than one class could be that of storage: the ToS that connections have by default stays as it is")
-	}
+	cm := nic.NewRoCE(r.PCI, f.ClassOf(inventory.RDMA).ToS())
 	cm.Software = link.Name
 	add("roce", nic.RoCEKind().Want(d, cm))
 	if ecn := nic.NewECN(r.PCI, f); ecn != nil {

@@ -10,7 +10,6 @@ import (
 	"weft/inventory"
 	"weft/inventory/problem"
 	"weft/modules/host"
-	"weft/modules/linux/nic"
 	"weft/modules/linux/nvme"
 	"weft/modules/linux/storage"
 	"weft/plan"
@@ -30,7 +29,6 @@ func (x *expansion) targets() {
 func (x *expansion) target(d *host.Machine, s *inventory.Server, targets []*inventory.Target) {
 	cfg := &agent.Target{Owner: x.model.Name}
 	var needs []plan.ID
-	cfg.ToS = x.targetToS(targets)
 	for _, t := range targets {
 		var at []string
 		for _, p := range t.Portals {
@@ -65,7 +63,7 @@ func (x *expansion) target(d *host.Machine, s *inventory.Server, targets []*inve
 		})
 		return
 	}
-	want := &nvme.Agent{Name: "weft-target", Bundle: x.env.Bundle, Config: string(text), Unit: agent.UnitText(cfg.Owner)}
+	want := &nvme.Agent{Unassigned: unassigned(targets), Name: "weft-target", Bundle: x.env.Bundle, Config: string(text), Unit: agent.UnitText(cfg.Owner)}
 	id := x.thing(plan.ID{Device: s.Addr, Kind: "agent", Name: "weft-target"}, nvme.AgentKind().Want(d, want), targets[0].Range, needs...)
 	for _, t := range targets {
 		x.stand(&t.Block, id)
@@ -86,31 +84,36 @@ func portals(t *inventory.Target, p inventory.Portal) []agent.Portal {
 		if iwarp && i > 0 && transport == "rdma" {
 			continue
 		}
-		list = append(list, agent.Portal{Transport: transport, Address: p.Address.String(), Instead: iwarp && i > 0, TLS: t.TLS})
+		one := agent.Portal{Transport: transport, Address: p.Address.String(), Instead: iwarp && i > 0, TLS: t.TLS}
+		if transport == "tcp" {
+			one.ToS = uint8(max(0, standsIn(t, p).ToS()))
+		}
+		list = append(list, one)
 	}
 	return list
 }
 
-// targetToS is what a weft-target marks with: the DSCP of the class that
-// carries storage. It has one for all of its portals.
-func (x *expansion) targetToS(targets []*inventory.Target) uint8 {
-	tos := -1
+// unassigned are the portals of TCP whose class no carries of their fabric names.
+func unassigned(targets []*inventory.Target) (addresses []string) {
 	for _, t := range targets {
 		for _, p := range t.Portals {
-			if p.RNIC == nil || p.RNIC.Fabric == nil {
-				continue
-			}
-			switch is := nic.DefaultToS(p.RNIC.Fabric); {
-			case is < 0 || is == tos:
-			case tos < 0:
-				tos = is
-			default:
-				x.note(t.At("portals"), inventory.BlockOf(t.Addr), "its portals are in fabrics that mark storage differently: weft-target marks as the system does")
-				return 0
+			list := offers(t, p)
+			if len(list) > 0 && list[0] == inventory.TCP && p.RNIC != nil && p.RNIC.Fabric != nil && !p.RNIC.Fabric.Assigns() {
+				addresses = append(addresses, p.Address.String())
 			}
 		}
 	}
-	return uint8(max(tos, 0)) // a DSCP has six bits
+	return addresses
+}
+
+// standsIn is the class of what a target speaks at a portal: that of the transport which
+// comes first, for TCP in its place carries the same storage.
+func standsIn(t *inventory.Target, p inventory.Portal) *inventory.TrafficClass {
+	list := offers(t, p)
+	if p.RNIC == nil || len(list) == 0 {
+		return nil
+	}
+	return p.RNIC.Fabric.ClassOf(list[0])
 }
 
 func (x *expansion) subsystem(sub *inventory.Subsystem, s *inventory.Server) agent.Subsystem {

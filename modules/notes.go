@@ -84,7 +84,7 @@ func degraded(t *inventory.Target) string {
 	}
 	switch {
 	case t.Transport[0] == "tcp":
-		return "DEGRADED: TCP on a fabric declared for RDMA, as transport asks for"
+		return "TCP on a fabric declared for RDMA, as transport asks for"
 	case t.Engine == "weft":
 		return "where RDMA cannot be had it is TCP, which the plan, verify and the report then show as DEGRADED, with the reason"
 	}

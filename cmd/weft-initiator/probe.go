@@ -100,7 +100,7 @@ func (p *probing) serve(ctx context.Context, places agent.Places, out, told io.W
 		return err
 	}
 	l, err := net.Listen("tcp", real)
-	if err == nil {
+	if err == nil && p.way.ToS != 0 {
 		err = tcp.Mark(l, p.way.ToS)
 	}
 	if err != nil {
@@ -166,8 +166,10 @@ func (p *probing) measure(c *cobra.Command, places agent.Places) error {
 
 // apart measures on a goroutine that may keep its thread.
 func (p *probing) apart(ctx context.Context, conn net.Conn) (r pingpong.Result, err error) {
-	if err := tcp.Mark(conn, p.way.ToS); err != nil {
-		return r, errors.Join(err, conn.Close())
+	if p.way.ToS != 0 {
+		if err := tcp.Mark(conn, p.way.ToS); err != nil {
+			return r, errors.Join(err, conn.Close())
+		}
 	}
 	over := make(chan struct{})
 	go func() {

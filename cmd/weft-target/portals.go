@@ -72,7 +72,7 @@ func isRDMA(p agent.Portal) bool { return p.Transport == "rdma" }
 
 // listen opens portals where places say they are: all or none, but for those of
 // RDMA that cannot be opened at an address where TCP serves instead.
-func (s *service) listen(ctx context.Context, tos uint8, want []agent.Portal, others []portal) (open []portal, missing []agent.PortalStatus, err error) {
+func (s *service) listen(ctx context.Context, want []agent.Portal, others []portal) (open []portal, missing []agent.PortalStatus, err error) {
 	served := func(address string) bool {
 		return slices.ContainsFunc(slices.Concat(others, open), func(p portal) bool { return isRDMA(p.Portal) && p.Address == address })
 	}
@@ -80,7 +80,7 @@ func (s *service) listen(ctx context.Context, tos uint8, want []agent.Portal, ot
 		if p.Instead && served(p.Address) {
 			continue
 		}
-		one, err := s.listenAt(ctx, tos, p)
+		one, err := s.listenAt(ctx, p)
 		switch {
 		case err == nil:
 			open = append(open, one)
@@ -104,44 +104,44 @@ func rdmaFirst(a, b agent.Portal) int {
 }
 
 // listenAt opens one portal.
-func (s *service) listenAt(ctx context.Context, tos uint8, p agent.Portal) (portal, error) {
-	carrier, bound, err := s.carrier(p, tos)
+func (s *service) listenAt(ctx context.Context, p agent.Portal) (portal, error) {
+	opened := &portal{PortalStatus: agent.PortalStatus{Portal: p}}
+	carrier, err := s.carrier(opened)
 	if err != nil {
 		return portal{}, err
 	}
-	l, err := carrier.Listen(ctx, fabric.ListenParams{
+	opened.Listener, err = carrier.Listen(ctx, fabric.ListenParams{
 		Addr: p.Address, MaxDepth: target.MaxDepth, InCapsule: target.InCapsule, MaxTransfer: target.MaxTransfer, Budget: s.budget,
 		Waiting: s.waiting, Processors: s.processors, Turns: s.turns,
 	}, s.target.Accept)
 	if err != nil {
 		return portal{}, err
 	}
-	return portal{agent.PortalStatus{Portal: p, Bound: *bound}, l}, nil
+	return *opened, nil
 }
 
 // present are the portals of a configuration that are there.
 func present(all []agent.Portal, open []portal) []agent.Portal {
 	return slices.DeleteFunc(slices.Clone(all), func(p agent.Portal) bool {
-		return !slices.ContainsFunc(open, func(o portal) bool { return o.Portal == p })
+		return !slices.ContainsFunc(open, func(o portal) bool { return o.Same(p) })
 	})
 }
 
-// carrier is the transport of a portal, and where it says, once it listens, at
-// which real address.
-func (s *service) carrier(p agent.Portal, tos uint8) (fabric.Transport, *string, error) {
-	bound := new(string)
+// carrier is the transport of a portal. Once it listens the portal has its real address,
+// and can be marked.
+func (s *service) carrier(p *portal) (fabric.Transport, error) {
 	if p.Transport == "rdma" {
 		v, err := s.rdma.load(s.places)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		return &rdma.Transport{Verbs: v, Address: func(logical string) (real string, err error) {
 			real, err = s.places.Address(logical)
-			*bound = real
+			p.Bound = real
 			return real, err
-		}}, bound, nil
+		}}, nil
 	}
-	t := &tcp.Transport{Pollers: s.pollers, ToS: tos}
+	t := &tcp.Transport{Pollers: s.pollers}
 	if p.TLS {
 		t.Keys = s.tlsKey
 	}
@@ -152,12 +152,19 @@ func (s *service) carrier(p agent.Portal, tos uint8) (fabric.Transport, *string,
 		}
 		var lc net.ListenConfig
 		l, err := lc.Listen(ctx, "tcp", real)
-		if err == nil {
-			*bound = l.Addr().String()
+		if err != nil {
+			return nil, err
 		}
-		return l, err
+		p.Bound = l.Addr().String()
+		p.mark = func(tos uint8) error { return tcp.Mark(l, tos) } // connections have what the listener has
+		if p.ToS != 0 {
+			if err := p.mark(p.ToS); err != nil {
+				return nil, errors.Join(err, l.Close())
+			}
+		}
+		return l, nil
 	}
-	return t, bound, nil
+	return t, nil
 }
 
 // tlsKey is the key of an identity, as the newest configuration has it.

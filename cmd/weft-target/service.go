@@ -53,6 +53,7 @@ type service struct {
 type portal struct {
 	agent.PortalStatus
 	fabric.Listener
+	mark func(tos uint8) error // of connections to come
 }
 
 // start opens everything or nothing: the backends first, then all portals, so
@@ -116,7 +117,7 @@ func (s *service) open(ctx context.Context, l *loaded) (err error) {
 	if s.target, err = target.New(c); err != nil {
 		return errors.Join(err, fresh.close())
 	}
-	open, missing, err := s.listen(ctx, l.conf.ToS, l.conf.Portals, nil)
+	open, missing, err := s.listen(ctx, l.conf.Portals, nil)
 	if err != nil {
 		return err
 	}
@@ -178,13 +179,10 @@ func (s *service) change(ctx context.Context) error {
 	if l.conf.Metrics != s.conf.Metrics {
 		return fmt.Errorf("metrics moves from %q to %q, which needs a restart", s.conf.Metrics, l.conf.Metrics)
 	}
-	if l.conf.ToS != s.conf.ToS {
-		return fmt.Errorf("tos changes from %d to %d, which needs a restart", s.conf.ToS, l.conf.ToS)
-	}
 	for _, p := range l.conf.Portals {
 		other := p
 		other.TLS = !p.TLS
-		if slices.Contains(s.conf.Portals, other) {
+		if slices.ContainsFunc(s.conf.Portals, other.Same) {
 			return fmt.Errorf("tls of portal %s changes, which needs a restart", p.Address)
 		}
 	}
@@ -198,13 +196,16 @@ func (s *service) change(ctx context.Context) error {
 	}
 	kept, gone, added := sortPortals(s.portals, l.conf.Portals)
 	// Who comes to a new portal now is asked to come again.
-	opened, closed, err := s.listen(ctx, l.conf.ToS, added, kept)
+	opened, closed, err := s.listen(ctx, added, kept)
 	if err != nil {
 		return errors.Join(err, fresh.close())
 	}
 	l.conf.Portals = present(l.conf.Portals, slices.Concat(kept, opened))
+	if err := markAll(kept, l.conf.Portals); err != nil {
+		return errors.Join(err, markAll(kept, s.conf.Portals), closePortals(opened), fresh.close())
+	}
 	if err := s.target.Reload(l.configuration(all)); err != nil {
-		return errors.Join(err, closePortals(opened), fresh.close())
+		return errors.Join(err, markAll(kept, s.conf.Portals), closePortals(opened), fresh.close())
 	}
 	s.tls.Store(&l.tls)
 	if err := closePortals(gone); err != nil {
@@ -220,16 +221,35 @@ func (s *service) change(ctx context.Context) error {
 // sortPortals says which portals stay, which go and which are new.
 func sortPortals(have []portal, want []agent.Portal) (kept, gone []portal, added []agent.Portal) {
 	for _, p := range have {
-		if slices.Contains(want, p.Portal) {
+		if slices.ContainsFunc(want, p.Same) {
 			kept = append(kept, p)
 		} else {
 			gone = append(gone, p)
 		}
 	}
 	added = slice.Filter(want, func(p agent.Portal) bool {
-		return !slices.ContainsFunc(have, func(h portal) bool { return h.Portal == p })
+		return !slices.ContainsFunc(have, func(h portal) bool { return h.Same(p) })
 	})
 	return kept, gone, added
+}
+
+// markAll gives portals the type of service that they are to have. Connections that
+// hosts have already keep theirs until they are made again.
+func markAll(open []portal, want []agent.Portal) error {
+	var errs []error
+	for i := range open {
+		p := &open[i]
+		at := slices.IndexFunc(want, p.Same)
+		if at < 0 || want[at].ToS == p.ToS {
+			continue
+		}
+		if err := p.mark(want[at].ToS); err != nil {
+			errs = append(errs, fmt.Errorf("portal %s: %w", p.Address, err))
+			continue
+		}
+		p.ToS = want[at].ToS
+	}
+	return errors.Join(errs...)
 }
 
 // stop drains, closes what is open, and returns when all of it has ended.

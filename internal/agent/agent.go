@@ -24,7 +24,7 @@ const (
 type Target struct {
 	Owner      string      `toml:"owner"`
 	Metrics    string      `toml:"metrics,omitempty"` // where Prometheus reads: "127.0.0.1:9420"; nowhere where empty
-	ToS        uint8       `toml:"tos,omitempty"`     // type of service of what is sent: DSCP × 4; 0: the system's
+	ToS        uint8       `toml:"tos,omitempty"`     // of every portal of TCP without one of its own, in files of before; 0 once it was read
 	Portals    []Portal    `toml:"portal"`
 	Access     []Access    `toml:"ana,omitempty"`
 	Subsystems []Subsystem `toml:"subsystem"`
@@ -36,6 +36,13 @@ type Portal struct {
 	Address   string `toml:"address" json:"address"`                     // "10.40.1.11:4420"
 	Instead   bool   `toml:"instead,omitempty" json:"instead,omitempty"` // only where the RDMA portal of this address cannot be opened
 	TLS       bool   `toml:"tls,omitempty" json:"tls,omitempty"`         // hosts connect with TLS, or not at all; TCP only
+	ToS       uint8  `toml:"tos,omitempty" json:"tos,omitempty"`         // type of service of what is sent: DSCP × 4; 0: the system's; TCP only
+}
+
+// Same reports whether two portals are one, whatever the marks of their packets.
+func (p Portal) Same(o Portal) bool {
+	p.ToS, o.ToS = 0, 0
+	return p == o
 }
 
 // Access is how well a group of namespaces can be reached at a portal.

@@ -8,12 +8,12 @@ import (
 // Reloads reports whether a running weft-target can go over to another
 // configuration without starting anew.
 func (t *Target) Reloads(to *Target) bool {
-	if t.Metrics != to.Metrics || t.ToS != to.ToS {
+	if t.Metrics != to.Metrics {
 		return false
 	}
 	for _, p := range to.Portals {
 		p.TLS = !p.TLS
-		if slices.Contains(t.Portals, p) {
+		if slices.ContainsFunc(t.Portals, p.Same) {
 			return false // its socket stays, and with it how it greets hosts
 		}
 	}
@@ -57,7 +57,7 @@ func (n Namespace) shape() string {
 // can reach by this one.
 func (t *Target) Keeps(to *Target) bool {
 	for _, p := range t.Portals {
-		if !slices.Contains(to.Portals, p) {
+		if !slices.ContainsFunc(to.Portals, p.Same) {
 			return false
 		}
 	}

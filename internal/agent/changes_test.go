@@ -21,7 +21,7 @@ func TestReloadsAndKeeps(t *testing.T) {
 		"portals of one":  {func(c *Target) { c.Subsystems[0].Portals = []string{c.Portals[0].Address} }, true, len(portalsOf(good())) == 1},
 		"all, by name":    {func(c *Target) { c.Subsystems[0].Portals = portalsOf(c) }, true, true},
 		"TLS":             {func(c *Target) { c.Portals[0].TLS = true }, false, false},
-		"marks":           {func(c *Target) { c.ToS = 104 }, false, true},
+		"marks":           {func(c *Target) { c.Portals[0].ToS = 104 }, true, true},
 		"metrics":         {func(c *Target) { c.Metrics = "127.0.0.1:9420" }, false, true},
 		"a file grows":    {func(c *Target) { c.Subsystems[0].Namespaces[0].Size *= 2 }, false, false},
 		"memory shrinks":  {func(c *Target) { c.Subsystems[0].Namespaces[1].Size /= 2 }, false, false},

@@ -56,6 +56,7 @@ func ParseTarget(text []byte) (*Target, error) {
 	var bad *toml.DecodeError
 	switch {
 	case err == nil:
+		t.markPortals()
 		return t, nil
 	case errors.As(err, &unknown):
 		var all []error
@@ -69,6 +70,17 @@ func ParseTarget(text []byte) (*Target, error) {
 		return nil, fmt.Errorf("line %d: %s", line, strings.TrimPrefix(bad.Error(), "toml: "))
 	}
 	return nil, err
+}
+
+// markPortals gives every portal of TCP without a type of service that of the whole
+// configuration, which files of before have.
+func (t *Target) markPortals() {
+	for i := range t.Portals {
+		if p := &t.Portals[i]; p.Transport == "tcp" && p.ToS == 0 {
+			p.ToS = t.ToS
+		}
+	}
+	t.ToS = 0
 }
 
 // Sum is the SHA-256 of b in hexadecimal.

@@ -67,13 +67,16 @@ func (v *findings) portals(portals []Portal) {
 	seen := map[Portal]bool{}
 	for _, p := range portals {
 		rdma := Portal{Transport: "rdma", Address: p.Address}
-		if p.Instead && (p.Transport == "rdma" || !slices.Contains(portals, rdma)) {
+		if p.Instead && (p.Transport == "rdma" || !slices.ContainsFunc(portals, rdma.Same)) {
 			v.add("portal %s %s: there is no portal of RDMA at this address that it could stand in for", p.Transport, p.Address)
 		}
 		if p.TLS && p.Transport == "rdma" {
 			v.add("portal %s %s: TLS is for tcp; there is none for RDMA", p.Transport, p.Address)
 		}
-		p.Instead, p.TLS = false, false
+		if p.ToS != 0 && p.Transport == "rdma" {
+			v.add("portal %s %s: tos is for tcp; with RDMA both ends send with what the host asks for", p.Transport, p.Address)
+		}
+		p.Instead, p.TLS, p.ToS = false, false, 0
 		if seen[p] {
 			v.add("portal %s %s is there twice", p.Transport, p.Address)
 		}

@@ -12,7 +12,6 @@ import (
 	"weft/internal/agent"
 	"weft/internal/latency"
 	"weft/internal/remote"
-	"weft/internal/traffic"
 	"weft/inventory"
 	"weft/plan"
 )
@@ -259,15 +258,11 @@ func (f flow) transports() []string {
 	return list
 }
 
-// degraded reports whether the fabric of the portal, or its target, is made for
-// something better than what was measured, and why that was not to be had.
+// degraded reports whether TCP was measured where RDMA is declared first, and why that was
+// not to be had.
 func (f flow) degraded(transport, why string) (bool, string) {
-	rdma := f.transports()[0] == "rdma" || f.fabric() != nil && f.fabric().Transport != "tcp"
-	switch {
-	case f.local || f.plain || transport != "tcp" || !rdma:
+	if f.local || f.plain || transport != "tcp" || f.transports()[0] == "tcp" {
 		return false, "" // what speaks TCP only is judged as that
-	case f.transports()[0] == "tcp":
-		return true, "the files ask for TCP"
 	}
 	return true, why
 }
@@ -307,13 +302,12 @@ func (f flow) tos() uint8 {
 	if f.plain {
 		return 0
 	}
-	if fabric := f.marking(); fabric != nil {
-		if class := fabric.StorageClass(); class != nil {
-			return uint8(traffic.ToS(class.DSCP[0]))
-		}
-	}
-	return 0
+	return uint8(max(0, f.class().ToS()))
 }
+
+// class is that of what goes to the portal: of the transport that is declared first, for
+// TCP in its place carries the same. nil: the fabric has none.
+func (f flow) class() *inventory.TrafficClass { return f.marking().ClassOf(f.transports()[0]) }
 
 // What a probe does around what it measures.
 const (

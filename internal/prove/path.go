@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"weft/internal/remote"
-	"weft/internal/slice"
 	"weft/internal/tally"
 	"weft/inventory"
 )
@@ -197,14 +196,14 @@ func lastLine(text string) string {
 	return "no answer"
 }
 
-// classified proves for what was measured that NICs marked it as the class of
-// the fabric that carries storage, and that every switch on its way put it into
-// the queue of that class. It goes by what ports and NICs have counted.
+// classified proves for what was measured in lossless fabrics that NICs marked it as the
+// class of its transport, and that every switch on its way put it into the queue of that
+// class. It goes by what ports and NICs have counted.
 func (r *run) classified(res *Result, all []leg) []Judgement {
 	var out []Judgement
 	for _, l := range all {
-		class := carries(l.from.Fabric)
-		if class == nil {
+		class := l.class()
+		if class == nil || !l.from.Fabric.Lossless() {
 			continue
 		}
 		if _, ok := moved(res, l); !ok {
@@ -213,7 +212,15 @@ func (r *run) classified(res *Result, all []leg) []Judgement {
 		// Ports and NICs count all pairs that they are on the way of.
 		back := together(res, all, func(o leg) bool { return o.to == l.to })
 		sent, why := res.grown(Counter{l.to.Server.Addr, l.to.Name, class.Priority, tally.TxBytes})
-		j := Judgement{Validation: pathName, Metric: "marked", Pair: l.label, Counted: true, Note: "as " + class.Name + ", DSCP " + dscps(class), Verdict: Inconclusive}
+		kept := ""
+		if old := res.keptClass(l, class, sent, back); old != nil {
+			kept = "; warning: as before " + class.Name + " was the class of TCP: carries = [\"tcp\"] in a traffic_class of " + l.from.Fabric.Addr + " says which it is"
+			class, sent = old, back
+		}
+		j := Judgement{Validation: pathName, Metric: "marked", Pair: l.label, Counted: true, Note: "as " + class.Name + dscps(class) + kept, Verdict: Inconclusive}
+		if l.first() == inventory.RDMA && degraded(res, l) {
+			j.Note += "; TCP in place of RDMA"
+		}
 		if why != "" {
 			j.Why = l.parts[len(l.parts)-1] + ": " + why
 			out = append(out, r.markedUnseen(res, all, l, class, j)...)
@@ -286,24 +293,6 @@ func (r *run) queued(res *Result, l leg, class *inventory.TrafficClass, back uin
 		}
 	}
 	return j
-}
-
-// carries is the class that carries storage: the lossless one, or the only one
-// that marks; nil: the fabric has none.
-func carries(f *inventory.Fabric) *inventory.TrafficClass {
-	if f == nil {
-		return nil
-	}
-	i := slices.IndexFunc(f.Classes, func(c *inventory.TrafficClass) bool { return c.PFC && len(c.DSCP) > 0 })
-	if i < 0 {
-		return nil
-	}
-	return f.Classes[i]
-}
-
-func dscps(c *inventory.TrafficClass) string {
-	words := slice.Map(c.DSCP, strconv.Itoa)
-	return strings.Join(words, ", ")
 }
 
 // moved is how much was read over a leg; ok is false where a read failed.

@@ -62,6 +62,9 @@ func (p *pinged) Run(_ context.Context, c remote.Cmd) (remote.Output, error) {
 // cabledModel is model with a switch for each plane.
 func cabledModel() *inventory.Model {
 	m := model(2, 2, time.Second)
+	for _, t := range m.Targets {
+		t.Transport = []string{"rdma"}
+	}
 	f := &inventory.Fabric{Name: "f", Transport: "rocev2", HostMTU: 9000, Classes: []*inventory.TrafficClass{{Name: "rdma", Priority: 3, DSCP: []int{26}, PFC: true}}}
 	planes := map[*inventory.Plane]*inventory.Switch{}
 	for _, s := range []*inventory.Server{m.Initiators[0].Server, m.Initiators[1].Server, m.Targets[0].Server, m.Targets[1].Server} {

@@ -57,6 +57,7 @@ func (b *builder) trafficClass(o *object) *inventory.TrafficClass {
 	t := &inventory.TrafficClass{
 		Block:     b.block(o),
 		Name:      o.label,
+		Carries:   b.texts(o, "carries"),
 		DSCP:      b.integers(o, "dscp"),
 		Priority:  b.integer(o, "priority"),
 		Bandwidth: b.integer(o, "bandwidth"),

@@ -189,6 +189,7 @@ func fabricDescriptions() map[string]string {
 		"fabric.plane":                         "One independent path.",
 		"fabric.plane.subnet":                  "The subnet whose addresses belong to the plane.",
 		"fabric.traffic_class":                 `Traffic that is treated alike; "default" is all other traffic.`,
+		"fabric.traffic_class.carries":         "The traffic that belongs to it: rdma and tcp, each in one class of the fabric, and other, which weft does not mark. Without it RDMA belongs to the only class with pfc, and TCP to default.",
 		"fabric.traffic_class.dscp":            "The DSCPs of its packets.",
 		"fabric.traffic_class.priority":        "Its 802.1p priority.",
 		"fabric.traffic_class.bandwidth":       "Its share in percent (ETS); the shares sum to 100.",

@@ -118,6 +118,7 @@ func fabricSchema() *schema {
 			"subnet": need(prefix()),
 		}, nil)},
 		"traffic_class": {schema: part("name", attrs{
+			"carries":   opt(wordList(inventory.RDMA, inventory.TCP, inventory.OtherTraffic)),
 			"dscp":      opt(integerList(0, traffic.MaxDSCP)),
 			"priority":  opt(integer(0, traffic.MaxPriority)),
 			"bandwidth": opt(integer(1, 100)),

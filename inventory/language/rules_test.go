@@ -167,6 +167,9 @@ func qosMistakes() []mistake {
 		{"PFC before ECN", headroom("160KB", "60KB", "200KB"), problem.Headroom, `max         = "1500KB"`, "PFC pauses at 160000 already"},
 		{"headroom without PFC", []string{`    strict   = true`, "    strict   = true\n    headroom {\n      xoff = \"2KB\"\n      xon = \"1KB\"\n      size = \"3KB\"\n    }"}, problem.Headroom, `headroom {`, "without pfc"},
 		{"classes on InfiniBand", []string{`transport = "rocev2"`, `transport = "infiniband"`}, problem.InfiniBand, `traffic_class "rdma"`, "subnet manager"},
+		{"RDMA could belong to two classes", []string{`  traffic_class "default" {`, "  traffic_class \"other\" {\n    dscp = [34]\n    priority = 4\n    strict = true\n    pfc = true\n  }\n  traffic_class \"default\" {"}, problem.Carries, `traffic_class "other"`, "RDMA could belong to it or to fabric.roce.traffic_class.rdma (main.weft.hcl:"},
+		{"a transport in two classes", []string{`    strict   = true`, "    strict   = true\n    carries = [\"rdma\"]", `    pfc       = true`, "    pfc       = true\n    carries   = [\"rdma\", \"tcp\"]"}, problem.Carries, `carries = ["rdma"]`, "RDMA is already carried by fabric.roce.traffic_class.rdma (main.weft.hcl:"},
+		{"a class without traffic", []string{`  traffic_class "default" {`, "  traffic_class \"tcp\" {\n    dscp = [10]\n    priority = 1\n    strict = true\n  }\n  traffic_class \"default\" {"}, problem.Carries, `traffic_class "tcp"`, "Neither RDMA nor TCP belongs to it"},
 		{"partition on Ethernet", []string{`transport = "rocev2"`, "transport = \"rocev2\"\n  partition = \"0x8001\""}, problem.InfiniBand, `partition = "0x8001"`, "only InfiniBand has partitions"},
 		{"switch on InfiniBand", []string{`transport = "rocev2"`, `transport = "infiniband"`}, problem.InfiniBand, `fabric = fabric.roce`, "which nxos does not speak"},
 	}
@@ -283,9 +286,10 @@ func TestRulesStaySilent(t *testing.T) {
 		"PVRDMA over a port of its own": pvrdmaEdits(append(onSwitch(onGroup+"      services = [\"pvrdma\"]\n"), ownHost, "")...),
 		"PVRDMA that may be TCP":        pvrdmaEdits(`firewall_ruleset "pvrdma" {}`, "", "    fabric  = fabric.roce\n", "", "# on", "\n    allow_degraded = true"),
 		"an earlier phase":              {`pool = pool.flash`, "pool = pool.flash\n  depends_on = [switch.leaf]"},
-		"both transports on TCP":        {`transport = "rocev2"`, "transport = \"tcp\"\n  mode = \"lossy\"", "    pfc       = true\n", "", `["tcp"]`, `["rdma", "tcp"]`},
-		"a spine in between":            more(spine + "link \"up\" {\n  from = switch.leaf.port[\"Ethernet1/49\"]\n  to = switch.spine.port[\"Ethernet1/1\"]\n}"),
-		"a faster port than its link":   more(comware + "link \"c\" {\n  from = server.compute[\"a\"].rnic.p0\n  to = switch.h3c.port[\"HundredGigE1/0/1\"]\n  speed = \"25G\"\n}"),
+		"both transports on TCP":        {`transport = "rocev2"`, "transport = \"tcp\"\n  mode = \"lossy\"", "    pfc       = true\n", "    carries   = [\"tcp\"]\n", `["tcp"]`, `["rdma", "tcp"]`},
+		"two lossless classes of which one carries RDMA": {`  traffic_class "default" {`, "  traffic_class \"other\" {\n    carries = [\"other\"]\n    dscp = [34]\n    priority = 4\n    strict = true\n  }\n  traffic_class \"default\" {"},
+		"a spine in between":                             more(spine + "link \"up\" {\n  from = switch.leaf.port[\"Ethernet1/49\"]\n  to = switch.spine.port[\"Ethernet1/1\"]\n}"),
+		"a faster port than its link":                    more(comware + "link \"c\" {\n  from = server.compute[\"a\"].rnic.p0\n  to = switch.h3c.port[\"HundredGigE1/0/1\"]\n  speed = \"25G\"\n}"),
 	} {
 		t.Run(name, func(t *testing.T) { mustLoad(t, edits...) })
 	}

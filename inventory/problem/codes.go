@@ -85,6 +85,7 @@ const (
 	Headroom   Code = "WF-QOS-010"
 	InfiniBand Code = "WF-QOS-011"
 	NoDrop     Code = "WF-QOS-012"
+	Carries    Code = "WF-QOS-013"
 
 	NQN         Code = "WF-NVM-001"
 	NQNTwice    Code = "WF-NVM-002"

@@ -45,6 +45,7 @@ func networkRules() []Rule {
 		{"traffic classes can be told apart, and share what there is", []Finding{refuses(problem.DSCP), refuses(problem.Priority), refuses(problem.Class),
 			refuses(problem.Share), refuses(problem.ETS), refuses(problem.ECN), refusesOrWarns(problem.Headroom), refuses(problem.Lossless),
 			refuses(problem.InfiniBand)}, ofFabrics((*checker).classes)},
+		{"each transport belongs to one traffic class", []Finding{refusesOrWarns(problem.Carries)}, ofFabrics((*checker).carries)},
 		{"names on switches are short enough", []Finding{refuses(problem.ObjectName)}, ofFabrics((*checker).objectNames)},
 		{"switches can do what is asked of them, as far as the catalogue knows", []Finding{refusesOrWarns(problem.MTU), refusesOrWarns(problem.Reserved),
 			refusesOrWarns(problem.NoDrop), warns(problem.PortName), refuses(problem.File)}, func(c *checker) { c.platforms(catalogue.Load) }},

@@ -10,9 +10,6 @@ import (
 	"weft/inventory/problem"
 )
 
-// defaultClass is the class of all other traffic.
-const defaultClass = "default"
-
 // classes checks the traffic classes of a fabric.
 func (c *checker) classes(f *inventory.Fabric) {
 	dscps, priorities := registry[int]{}, registry[int]{}
@@ -53,12 +50,12 @@ func (c *checker) classes(f *inventory.Fabric) {
 func (c *checker) class(t *inventory.TrafficClass) {
 	hasPriority := t.Writes("priority")
 	switch {
-	case t.Name == defaultClass && len(t.DSCP) > 0:
+	case t.Name == inventory.DefaultClass && len(t.DSCP) > 0:
 		c.refuse(problem.Class, &t.Block, "dscp", "a DSCP of all other traffic", "The class default is what no other class names; it has no dscp.")
-	case t.Name != defaultClass && len(t.DSCP) == 0:
+	case t.Name != inventory.DefaultClass && len(t.DSCP) == 0:
 		c.refuse(problem.Class, &t.Block, "dscp", "no DSCP", "Only the class default can do without dscp.")
 	}
-	if t.Name != defaultClass && !hasPriority {
+	if t.Name != inventory.DefaultClass && !hasPriority {
 		c.refuse(problem.Class, &t.Block, "", "no priority", "Only the class default can do without priority.")
 	}
 	switch {

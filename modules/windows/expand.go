@@ -89,7 +89,7 @@ func roce(d *host.Machine, r *inventory.RNIC, nic *Adapter) (list []host.Wanted,
 // for, that Windows cannot do.
 func marked(r *inventory.RNIC) (*inventory.TrafficClass, error) {
 	f := r.Fabric
-	class := f.StorageClass()
+	class := f.ClassOf(inventory.RDMA)
 	shares := 0
 	for _, c := range f.Classes {
 		if c.Priority != 0 {
@@ -103,8 +103,8 @@ func marked(r *inventory.RNIC) (*inventory.TrafficClass, error) {
 		return nil, fmt.Errorf("%s needs smb {}: it names the port whose RDMA is marked", r.Server.Addr)
 	case !f.Lossless():
 		return nil, fmt.Errorf("%s is lossy, and rests on congestion control: no cmdlet of Windows sets that of a NIC", f.Addr)
-	case class == nil || class.Priority == 0:
-		return nil, fmt.Errorf("which class of %s RDMA belongs to is not clear: one is to be lossless, with a priority of its own", f.Addr)
+	case class == nil || class.Priority == 0 || !class.PFC:
+		return nil, fmt.Errorf("RDMA belongs to no lossless class of %s that has a priority of its own", f.Addr)
 	case shares > 99:
 		return nil, fmt.Errorf("the classes of %s have %d%% of the bandwidth, and Windows keeps 1%% for the rest", f.Addr, shares)
 	}

@@ -50,9 +50,9 @@ func (s *Server) moved(tos int, printed []byte) {
 		return
 	}
 	if other, to := s.net.holder(host(r.Remote)); other != nil {
-		dscp := s.marks(from)
-		if tos != 0 {
-			dscp = tos >> 2
+		dscp := tos >> 2
+		if tos == 0 && r.Transport == "rdma" {
+			dscp = s.marks(from)
 		}
 		s.transfer(from, other, to, dscp, r)
 	}
@@ -60,9 +60,9 @@ func (s *Server) moved(tos int, printed []byte) {
 
 // A haul is what weft-initiator says that it has moved.
 type haul struct {
-	Op, Local, Remote string
-	Size              int
-	Bytes             uint64
+	Op, Local, Remote, Transport string
+	Size                         int
+	Bytes                        uint64
 }
 
 // readHaul reads what it printed; false: nothing was moved.
@@ -121,8 +121,13 @@ func (r haul) packets() (t Transfer) {
 func (s *Server) transfer(from iface, other *Server, to iface, dscp int, r haul) {
 	t := r.packets()
 	t.From, t.To, t.DSCP, t.Reply = End{s.spec.Name, from.PCI}, End{other.spec.Name, to.PCI}, dscp, dscp
-	s.count(from, t.DSCP, t.Data, t.Back, t.Commands, t.There)
-	other.count(to, t.DSCP, t.Commands, t.There, t.Data, t.Back)
+	if own, ok := other.answersWith(r.Remote); ok && r.Transport == "tcp" && r.Op == "read" {
+		t.Reply = own
+	}
+	s.count(from, t.DSCP, 0, 0, t.Commands, t.There)
+	s.count(from, t.Reply, t.Data, t.Back, 0, 0)
+	other.count(to, t.DSCP, t.Commands, t.There, 0, 0)
+	other.count(to, t.Reply, 0, 0, t.Data, t.Back)
 	if s.net.Moved != nil {
 		s.net.Moved(t)
 	}

@@ -18,7 +18,7 @@ func TestCountersFollowWhatAgentsMove(t *testing.T) {
 	a, b := spec(t, "a"), spec(t, "b")
 	a.Interfaces[1].Address, b.Interfaces[1].Address = netip.MustParsePrefix("10.0.1.1/24"), netip.MustParsePrefix("10.0.1.2/24")
 	from, to := server(t, n, a), server(t, n, b)
-	result := `{"op":"read","transport":"tcp","local":"10.0.1.1","remote":"10.0.1.2:4420","size":4096,"bytes":409600}`
+	result := `{"op":"read","transport":"rdma","local":"10.0.1.1","remote":"10.0.1.2:4420","size":4096,"bytes":409600}`
 	from.moved(0, []byte(result))
 	result = `{"format":1,"version":"v1","probe":` + result + `}` // as the reply to a request
 	for _, line := range []string{"mkdir -p /sys/kernel/config/rdma_cm/rocep65s0f0", "sh -c 'echo 104 > /sys/kernel/config/rdma_cm/rocep65s0f0/ports/1/default_roce_tos'",

@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"net/netip"
 	"os/exec"
-	"regexp"
-	"strconv"
+
+	"github.com/pelletier/go-toml/v2"
 )
 
 // A Stranger is a host of another simulator that weft-initiator is run on: what stands for
@@ -59,7 +59,8 @@ func (n *Network) strange(of Stranger, dscp int, r haul) {
 		return
 	}
 	t := r.packets()
-	t.From, t.To, t.DSCP, t.Reply = End{of.Name, pci}, End{other.spec.Name, to.PCI}, dscp, other.answersWith()
+	t.From, t.To, t.DSCP = End{of.Name, pci}, End{other.spec.Name, to.PCI}, dscp
+	t.Reply, _ = other.answersWith(r.Remote)
 	other.count(to, t.DSCP, t.Commands, t.There, 0, 0)
 	other.count(to, t.Reply, 0, 0, t.Data, t.Back)
 	if n.Moved != nil {
@@ -67,18 +68,27 @@ func (n *Network) strange(of Stranger, dscp int, r haul) {
 	}
 }
 
-var tosLine = regexp.MustCompile(`(?m)^tos = ([0-9]+)$`)
-
-// answersWith is the DSCP that weft-target of a server marks with.
-func (s *Server) answersWith() int {
+// answersWith is the DSCP that weft-target of a server marks with what it sends from a
+// portal of TCP; false: it has no such portal.
+func (s *Server) answersWith(portal string) (dscp int, ok bool) {
+	var conf struct {
+		ToS    int `toml:"tos"`
+		Portal []struct {
+			Transport, Address string
+			ToS                int `toml:"tos"`
+		} `toml:"portal"`
+	}
 	text, err := s.rootView().ReadFile("/etc/weft/target.toml")
-	if err != nil {
-		return 0
+	if err != nil || toml.Unmarshal(text, &conf) != nil {
+		return 0, false
 	}
-	m := tosLine.FindSubmatch(text)
-	if m == nil {
-		return 0
+	for _, p := range conf.Portal {
+		if p.Address == portal && p.Transport == "tcp" {
+			if p.ToS == 0 {
+				p.ToS = conf.ToS
+			}
+			return p.ToS >> 2, true
+		}
 	}
-	tos, _ := strconv.Atoi(string(m[1]))
-	return tos >> 2
+	return 0, false
 }

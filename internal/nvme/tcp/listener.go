@@ -72,7 +72,9 @@ func (l *listener) serve() {
 			}
 		}
 		noDelay(conn)
-		_ = setToS(conn, l.tos) // the listener has taken it
+		if l.tos != 0 {
+			_ = setToS(conn, l.tos) // the listener has taken it
+		}
 		l.start(conn)
 	}
 }

@@ -28,9 +28,6 @@ func rawOf(c net.Conn) syscall.RawConn {
 // setToS sets the type of service of a socket: both kinds of it where IPv4 comes
 // through a socket of IPv6.
 func setToS(socket any, tos uint8) error {
-	if tos == 0 {
-		return nil
-	}
 	sc, ok := socket.(syscall.Conn)
 	if !ok {
 		return fmt.Errorf("set the type of service of a %T: it has no socket", socket)

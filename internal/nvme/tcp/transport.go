@@ -105,7 +105,7 @@ func (t *Transport) Dial(ctx context.Context, p fabric.DialParams) (fabric.Queue
 		return nil, fmt.Errorf("connect to %s: %w", p.Addr, err)
 	}
 	noDelay(conn)
-	if err := setToS(conn, t.ToS); err != nil {
+	if err := t.mark(conn); err != nil {
 		_ = conn.Close()
 		return nil, fmt.Errorf("%s: %w", p.Addr, err)
 	}
@@ -179,7 +179,7 @@ func (t *Transport) Listen(ctx context.Context, p fabric.ListenParams, accept fu
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", p.Addr, err)
 	}
-	if err := setToS(nl, t.ToS); err != nil { // the answer to SYN goes with it, too
+	if err := t.mark(nl); err != nil { // the answer to SYN goes with it, too
 		_ = nl.Close()
 		return nil, fmt.Errorf("listen on %s: %w", p.Addr, err)
 	}
@@ -187,8 +187,16 @@ func (t *Transport) Listen(ctx context.Context, p fabric.ListenParams, accept fu
 }
 
 // Mark sets the type of service of what a connection sends, or of the connections
-// that a listener takes.
+// that a listener takes from now on.
 func Mark(socket any, tos uint8) error { return setToS(socket, tos) }
+
+// mark sets the type of service of the transport, if it has one.
+func (t *Transport) mark(socket any) error {
+	if t.ToS == 0 {
+		return nil
+	}
+	return setToS(socket, t.ToS)
+}
 
 func noDelay(c net.Conn) {
 	if tc, ok := c.(*net.TCPConn); ok {

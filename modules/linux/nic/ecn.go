@@ -58,14 +58,14 @@ func NewECN(pci string, f *inventory.Fabric) *ECN {
 		if c.ECN != nil {
 			e.Priorities = append(e.Priorities, c.Priority)
 		}
-		if strings.EqualFold(c.Name, "cnp") && len(c.DSCP) > 0 {
+		if c.CNP() && len(c.DSCP) > 0 {
 			e.CNP = &Marking{c.DSCP[0], c.Priority}
 		}
 	}
 	if len(e.Priorities) == 0 {
 		return nil
 	}
-	if c := f.StorageClass(); c != nil {
+	if c := f.ClassOf(inventory.RDMA); c != nil && len(c.DSCP) > 0 {
 		e.Storage = &Marking{c.DSCP[0], c.Priority}
 	}
 	slices.Sort(e.Priorities)

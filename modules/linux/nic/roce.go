@@ -10,7 +10,6 @@ import (
 	"weft/internal/remote"
 	"weft/internal/slice"
 	"weft/internal/traffic"
-	"weft/inventory"
 	"weft/modules/host"
 	"weft/modules/linux/put"
 	"weft/modules/linux/see"
@@ -205,15 +204,6 @@ func (r *RoCE) Boot() []string {
 	at := &RoCE{Device: anyRDMA}
 	lines := slice.Map(r.Steps(at), func(s remote.Step) string { return "do_ " + remote.Quote(s.Args...) })
 	return onRDMA(r.PCI, lines)
-}
-
-// defaultToS is that of the class that storage belongs to; -1: there is none.
-// The card sets the bits of ECN itself.
-func DefaultToS(f *inventory.Fabric) int {
-	if c := f.StorageClass(); c != nil {
-		return traffic.ToS(c.DSCP[0])
-	}
-	return -1
 }
 
 func (r *RoCE) About() string { return r.PCI }

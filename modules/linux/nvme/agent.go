@@ -24,6 +24,11 @@ type Agent struct {
 	Config string         // text of agent.ConfigPath; "" where the agent is no service, or not there
 	Unit   string         // text of agent.Unit; "" likewise
 
+	// Unassigned are addresses where TCP is in its class because no class of the fabric
+	// says that it carries TCP: a portal there keeps the mark that it has.
+	Unassigned []string       `json:"-"`
+	keeps      []agent.Portal // those that do
+
 	source *bundle.Bundle // where a restoration finds what its undo installs
 
 	// Observed, and for Binary and Running* also what is wanted.
@@ -46,7 +51,7 @@ func AgentKind() *host.Kind[Agent] {
 		Name:  "agent",
 		Looks: (*Agent).Looks, Parse: (*Agent).Parse, Diff: (*Agent).Diff, Steps: (*Agent).Steps, Absent: (*Agent).absent,
 		Goal: (*Agent).Goal, Left: (*Agent).Left, Why: (*Agent).Why, From: (*Agent).from, Alone: (*Agent).Alone,
-		Holds: (*Agent).Holds, Undo: (*Agent).Undo, Lost: (*Agent).Lost,
+		Holds: (*Agent).Holds, Undo: (*Agent).Undo, Lost: (*Agent).Lost, Inherit: (*Agent).inherit,
 	}
 }
 
@@ -83,7 +88,7 @@ func (a *Agent) Parse(s remote.Seen) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	have := &Agent{Name: a.Name, Platform: platform(string(out)), source: a.source}
+	have := &Agent{Name: a.Name, Platform: platform(string(out)), source: a.source, keeps: a.keeps}
 	if a.Bundle != nil {
 		have.source = a.Bundle
 	}
@@ -298,7 +303,7 @@ func (a *Agent) restore(now *Agent) []remote.Step {
 // Left: a weft-target without RDMA serves what it can.
 func (a *Agent) Left() string {
 	if len(a.closed) == 0 {
-		return ""
+		return a.keptMarks()
 	}
 	return fmt.Sprintf("DEGRADED: %d portals of %s are not open: %s", len(a.closed), strings.ToUpper(a.closed[0].Transport), a.closed[0].Error)
 }

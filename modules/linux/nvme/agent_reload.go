@@ -84,7 +84,7 @@ func (a *Agent) tells(s remote.Step) bool {
 // way back hosts that were there. One that did not run had none.
 func (a *Agent) Lost(now *Agent, back bool) error {
 	for _, p := range now.closed {
-		if slices.Contains(a.open, p.Portal) {
+		if slices.ContainsFunc(a.open, p.Same) {
 			return fmt.Errorf("the portal %s of %s was open before and is not any more: %s", p.Address, strings.ToUpper(p.Transport), p.Error)
 		}
 	}

@@ -42,11 +42,18 @@ type NVMeConnection struct {
 
 	Keys KeyPair `json:"-"`
 
+	Class      string `json:"-"` // that ToS is of, as people know it; "": none
+	Unassigned bool   `json:"-"` // no class of the fabric says that it carries TCP: a connection keeps the mark that it has
+
 	Device string `json:"-"` // observed: nvme0
 	state  string
 	disks  []string
 	users  []string // of its disks
 	paths  int      // that are live and lead to them
+
+	made     *int // the ToS that a ledger says it was made with; nil: not known
+	unsure   bool // observed: it may have been made again since, with another ToS
+	declared *int // the ToS of its class, where ToS is the one that it keeps
 
 	was  string      // the other transport that a ledger says it had
 	next *controller // observed beside one with that: what a move that was cut off has made
@@ -88,15 +95,16 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 		have.Queues = mine.queues
 	}
 	have.paths = live
+	n.marked(have)
 	if _, shown := mine.values["fast_io_fail_tmo"]; !shown {
 		have.FastFail = n.FastFail // a kernel before 5.11
 	}
 	if _, shown := mine.values["dhchap_secret"]; len(n.Key) > 0 && !shown {
 		return nil, errNoAuth
 	}
-	if n.again(have) && !n.moves(have) && live <= 1 && len(have.users) > 0 {
+	if n.again(have) && !have.unsure && !n.moves(have) && live <= 1 && len(have.users) > 0 {
 		return nil, hint.Wrap(fmt.Errorf("it has to connect again, and its disk is in use: %s", strings.Join(have.users, "; ")),
-			"no other path is live: stop what uses the disk, or leave keep_alive_tmo (%d s), the number of queues and whether there are keys as they are", have.KeepAlive)
+			"no other path is live: stop what uses the disk, or leave keep_alive_tmo (%d s), the number of queues, the traffic class and whether there are keys as they are", have.KeepAlive)
 	}
 	return have, nil
 }
@@ -133,7 +141,7 @@ func (n *NVMeConnection) find(all []*controller) (mine, next *controller, live i
 // again reports whether only a new connection brings the wanted state about.
 func (n *NVMeConnection) again(have *NVMeConnection) bool {
 	keep := have.KeepAlive != n.KeepAlive && have.KeepAlive > 0 // kernels before 5.17 do not show it
-	return keep || have.Queues > n.Queues || n.firstKey(have)
+	return keep || have.Queues > n.Queues || n.firstKey(have) || n.marksAnew(have)
 }
 
 // firstKey reports whether a key is wanted where the kernel takes none: one that
@@ -177,10 +185,17 @@ func off(seconds int) string {
 // Left: a path that is down comes back by itself or not, and
 // one over TCP goes on where RDMA was wanted.
 func (n *NVMeConnection) Left() string {
-	if text := n.down(); text != "" || n.Transport != n.Instead {
+	if text := n.down(); text != "" {
 		return text
 	}
-	return "DEGRADED: connected over TCP, RDMA did not connect; disconnect it by hand, and the next apply tries RDMA first"
+	if n.Transport != n.Instead {
+		return n.keptMark()
+	}
+	mark := ""
+	if n.ToS >= 0 {
+		mark = fmt.Sprintf("; it is marked as RDMA would be, with ToS %s", tosText(n.ToS))
+	}
+	return "DEGRADED: connected over TCP, RDMA did not connect" + mark + "; disconnect it by hand, and the next apply tries RDMA first"
 }
 
 // down says how a path is down; "": it is live.
@@ -197,6 +212,7 @@ func (n *NVMeConnection) Diff(have *NVMeConnection) []plan.Change {
 		out = append(out, plan.Changed("keep_alive_tmo", have.KeepAlive, n.KeepAlive, plan.ImpactTraffic)...)
 		out = append(out, plan.Changed("io_queues", have.Queues, n.Queues, plan.ImpactTraffic)...)
 	}
+	out = append(out, n.remarked(have)...)
 	impact := plan.ImpactNone
 	if n.firstKey(have) {
 		impact = plan.ImpactTraffic

@@ -15,7 +15,7 @@ import (
 
 // inherit notes the other transport that a ledger says the path has or had.
 func (n *NVMeConnection) inherit(entries []plan.Entry) {
-	n.was = ""
+	n.was, n.made = "", nil
 	for _, e := range entries {
 		var made, found NVMeConnection
 		if e.Kind != "nvme_connection" || json.Unmarshal(e.Applied, &made) != nil || made.About() != n.About() {
@@ -24,6 +24,7 @@ func (n *NVMeConnection) inherit(entries []plan.Entry) {
 		if e.State == plan.EntryCreating { // to be made, of what was found
 			_ = json.Unmarshal(e.Before, &found) // nothing is nothing
 		}
+		n.remember(made, found)
 		for _, over := range []string{made.Transport, found.Transport} {
 			if over != "" && over != n.Transport {
 				n.was = over
@@ -59,6 +60,9 @@ func (n *NVMeConnection) moved(have *NVMeConnection) []plan.Change {
 
 // tries: TCP stays where RDMA does not connect.
 func (n *NVMeConnection) tries(have *NVMeConnection, c plan.Change) bool {
+	if c.Path == "tos" {
+		return have.unsure // the kernel does not show it, and took it when it connected
+	}
 	return c.Path == "transport" && have.Transport == n.Instead && have.next == nil
 }
 
@@ -66,6 +70,11 @@ func (n *NVMeConnection) tries(have *NVMeConnection, c plan.Change) bool {
 func (n *NVMeConnection) amid(applied, _ *NVMeConnection) *NVMeConnection {
 	if applied.was != "" && n.Transport == applied.was {
 		return applied
+	}
+	if n.unsure {
+		sure := *n
+		sure.ToS, sure.unsure = applied.ToS, false
+		return &sure
 	}
 	return n
 }

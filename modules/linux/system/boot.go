@@ -24,6 +24,9 @@ type Boot struct {
 	Unit    string // "" is none
 	Enabled bool
 
+	Connects []Connects `json:"-"` // whose mark a ledger may know otherwise
+	plain    string     // the script without such marks
+
 	bad error // why its unit cannot be written
 }
 
@@ -32,7 +35,7 @@ func BootKind() *host.Kind[Boot] {
 	return &host.Kind[Boot]{
 		Name:  "boot",
 		Looks: (*Boot).Looks, Parse: (*Boot).Parse, Diff: (*Boot).Diff, Steps: (*Boot).Steps, Absent: (*Boot).absent,
-		Check: (*Boot).unwritable,
+		Check: (*Boot).unwritable, Inherit: (*Boot).inherit,
 	}
 }
 
