@@ -14,6 +14,7 @@ import (
 type rehearsal struct {
 	real   bool            // servers are guests, which have RDMA, in software
 	spared map[string]bool // metrics without a verdict, which it went on without
+	lacks  map[string]bool // systems and devices that could not be measured, which nobody allowed
 }
 
 // Guests that are emulated take long to answer.
@@ -50,14 +51,21 @@ func (r *rehearsal) Spares(j prove.Judgement) bool {
 	if j.Verdict == prove.Fail && j.Metric == prove.Transport {
 		return !r.real // a SIMULATED server has no RDMA
 	}
-	if j.Verdict == prove.Pass || j.Verdict == prove.NotMeasured || j.Verdict == prove.Fail && !j.Latency {
+	switch weight := j.Weight(); {
+	case weight == prove.Pass || weight == prove.Fail && !j.Latency:
 		return false
+	case weight == prove.Partial && len(j.Lacks) > 0: // the real devices would lack it, too
+		r.lacks[j.Without()] = true
+		return true
 	}
 	if j.Metric != "all" { // of a validation that has nothing to measure yet
 		r.spared[j.Validation+"."+j.Metric] = true
 	}
 	return true
 }
+
+// missing are the systems and devices that could not be measured.
+func (r *rehearsal) missing() []string { return slices.Sorted(maps.Keys(r.lacks)) }
 
 // unjudged are the metrics that were spared.
 func (r *rehearsal) unjudged() []string { return slices.Sorted(maps.Keys(r.spared)) }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -82,7 +83,7 @@ func (a *app) onTwin(ctx context.Context, m *inventory.Model, real bool) (err er
 		}
 		fmt.Fprintf(a.stderr, "  what happened is kept in %s\n", filepath.Join(dir, ".weft", "store"))
 	}()
-	a.twin, a.rehearsal = dir, &rehearsal{real: real, spared: map[string]bool{}}
+	a.twin, a.rehearsal = dir, &rehearsal{real: real, spared: map[string]bool{}, lacks: map[string]bool{}}
 	if err := a.perform(ctx); err != nil {
 		return err
 	}
@@ -91,7 +92,10 @@ func (a *app) onTwin(ctx context.Context, m *inventory.Model, real bool) (err er
 		if len(m.Rollouts) > 0 {
 			applied = "every phase was applied, and no gate stopped it"
 		}
-		view.Rehearsed(a.stdout, a.style(a.stdout), twin.State().Describe(), applied, a.rehearsal.unjudged(), real)
+		view.Rehearsed(a.stdout, a.style(a.stdout), twin.State().Describe(), applied, a.rehearsal.unjudged(), a.rehearsal.missing(), real)
+	}
+	if lacks := a.rehearsal.missing(); len(lacks) > 0 {
+		return &toldError{exitPartial, "partial: not measured: " + strings.Join(lacks, ", ")}
 	}
 	return nil
 }

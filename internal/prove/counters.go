@@ -6,50 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"weft/internal/tally"
 	"weft/internal/wait"
 	"weft/inventory"
 )
-
-// A source is what a metric counts: switch.port.class.rdma.drops.
-type source struct {
-	device string // switch or server
-	class  string // of the fabric; "": of the whole port
-	name   string
-}
-
-// sourceNames are what can be counted, by where; CLASS stands for the name of a
-// traffic class.
-func sourceNames() map[string][]string {
-	return map[string][]string{
-		"switch.port.class.CLASS": {tally.Drops, tally.TxPackets, tally.TxBytes, tally.PFCRx, tally.PFCTx},
-		"switch.port":             {tally.WatchdogEvents, tally.IngressDrops},
-		"server.rnic.class.CLASS": {tally.Drops, tally.RxBytes, tally.TxBytes, tally.PFCRx, tally.PFCTx, tally.RxPause, tally.TxPause},
-		"server.rnic": {tally.Drops, tally.OutOfBuffer, tally.OutOfOrder, tally.Retransmits, tally.CNPSent, tally.CNPHandled, tally.ECNMarked,
-			tally.IBSymbolErrors, tally.IBLinkRecoveries, tally.IBLinkDowned, tally.IBReceiveErrors, tally.IBTransmitDiscards, tally.IBTransmitWait},
-	}
-}
-
-// parseSource reads a source; its error lists what there is.
-func parseSource(text string) (source, error) {
-	words := strings.Split(text, ".")
-	if len(words) >= 3 && (words[0] == "switch" && words[1] == "port" || words[0] == "server" && words[1] == "rnic") {
-		s, key, rest := source{device: words[0]}, words[0]+"."+words[1], words[2:]
-		if rest[0] == "class" && len(rest) > 2 {
-			s.class, key, rest = rest[1], key+".class.CLASS", rest[2:]
-		}
-		s.name = strings.Join(rest, ".")
-		known := sourceNames()[key]
-		if slices.Contains(known, s.name) {
-			return s, nil
-		}
-		return s, fmt.Errorf("%s counts no %q; it counts %s", key, s.name, strings.Join(known, ", "))
-	}
-	return source{}, fmt.Errorf("%q is no source: there are switch.port[.class.CLASS].NAME and server.rnic[.class.CLASS].NAME", text)
-}
 
 // counted reports whether a metric is taken from counters.
 func counted(m *inventory.Metric) bool { return m.Source != "" }
@@ -72,14 +34,14 @@ func (p countPlace) String() string {
 	return text
 }
 
-// of lists where a source counts: at every cabled port of a managed switch or
+// countedAt lists where a source counts: at every cabled port of a managed switch or
 // every NIC whose fabric has the class.
-func (s source) of(m *inventory.Model) []countPlace {
+func countedAt(m *inventory.Model, s inventory.Source) []countPlace {
 	var out []countPlace
 	add := func(f *inventory.Fabric, device, port string) {
-		p := countPlace{Counter{device, port, tally.AllPriorities, s.name}, nil}
-		if s.class != "" {
-			i := slices.IndexFunc(f.Classes, func(c *inventory.TrafficClass) bool { return c.Name == s.class })
+		p := countPlace{Counter{device, port, tally.AllPriorities, s.Name}, nil}
+		if s.Class != "" {
+			i := slices.IndexFunc(f.Classes, func(c *inventory.TrafficClass) bool { return c.Name == s.Class })
 			if i < 0 {
 				return
 			}
@@ -88,7 +50,7 @@ func (s source) of(m *inventory.Model) []countPlace {
 		out = append(out, p)
 	}
 	where := cabled(m)
-	if s.device == "switch" {
+	if s.Device == "switch" {
 		for _, sw := range m.Switches {
 			for _, port := range where.switches[sw] {
 				add(sw.Fabric, sw.Addr, port)
@@ -116,7 +78,7 @@ func (r *run) judgeCounters(res *Result, v *inventory.Validation, unknown unknow
 			unknown.spoil(m, &j)
 			res.Judgements = append(res.Judgements, j)
 		}
-		s, err := parseSource(m.Source)
+		s, err := inventory.ParseSource(m.Source)
 		if err == nil && !m.HasMax {
 			err = errors.New("a counter against a baseline is described, not yet measured")
 		}
@@ -124,7 +86,7 @@ func (r *run) judgeCounters(res *Result, v *inventory.Validation, unknown unknow
 			inconclusive(err.Error())
 			continue
 		}
-		list := s.of(r.in.Model)
+		list := countedAt(r.in.Model, s)
 		if len(list) == 0 {
 			inconclusive("nothing that is managed counts " + m.Source)
 			continue

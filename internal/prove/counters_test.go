@@ -143,8 +143,8 @@ func TestWhatNICsCountIsASource(t *testing.T) {
 		t.Fatalf("%v %+v", err, ports)
 	}
 	for _, g := range ports.Gaps {
-		_, port := parseSource("server.rnic." + g.Name)
-		if _, class := parseSource("server.rnic.class.rdma." + g.Name); port != nil && class != nil {
+		_, port := inventory.ParseSource("server.rnic." + g.Name)
+		if _, class := inventory.ParseSource("server.rnic.class.rdma." + g.Name); port != nil && class != nil {
 			t.Errorf("%v", port)
 		}
 	}

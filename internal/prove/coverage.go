@@ -42,7 +42,7 @@ func (res *Result) Coverage() Coverage {
 		if j.Allowed != "" {
 			where = &c.Allowed
 		}
-		if name := j.without(); !slices.Contains(*where, name) {
+		if name := j.Without(); !slices.Contains(*where, name) {
 			*where = append(*where, name)
 		}
 		if name := j.allowedBy(); name != "" && j.Allowed == "" && !slices.Contains(c.Allow, name) {
@@ -52,9 +52,9 @@ func (res *Result) Coverage() Coverage {
 	return c
 }
 
-// without names what keeps a place from being measured: the system where that is the
+// Without names what keeps a place from being measured: the system where that is the
 // reason, else the device, else the place.
-func (j Judgement) without() string {
+func (j Judgement) Without() string {
 	switch {
 	case j.System != "":
 		return j.System
@@ -91,11 +91,12 @@ func (r *run) allow(res *Result, chosen []*inventory.Validation) {
 		if !declared {
 			names = all
 		}
-		if j.Verdict != NotMeasured || j.Undeclared {
+		// A metric that no place measures is inconclusive, and lacks the same.
+		if j.Verdict != NotMeasured && j.Verdict != Inconclusive || j.Undeclared {
 			continue
 		}
 		if n := slices.IndexFunc(j.Lacks, func(name string) bool { return slices.Contains(names, name) }); n >= 0 {
-			j.Allowed = j.Lacks[n]
+			j.Verdict, j.Allowed = NotMeasured, j.Lacks[n]
 		}
 	}
 }
@@ -116,4 +117,13 @@ func (r *run) absentAt(addr string) Absence {
 		return Absence{Lacks: []string{addr}}
 	}
 	return r.absent(r.in.Model.Servers[n])
+}
+
+// unread reports whether a device told nothing of what it has counted, before or after.
+func (res *Result) unread(device string) bool {
+	return res.Before.silent(device) || res.After.silent(device)
+}
+
+func (r *Reading) silent(device string) bool {
+	return r != nil && slices.ContainsFunc(r.Missing, func(m Missing) bool { return m.Device == device && m.Port == "" })
 }

@@ -73,16 +73,10 @@ func measured(v *inventory.Validation) bool {
 	return slices.Contains([]string{readProbe, verbsProbe, socketProbe}, v.Probe)
 }
 
-// unjudged makes what was asked for by name and cannot be measured yet
-// inconclusive: it has not passed. later says that no pair is there yet.
+// unjudged makes validations of which nothing was measured inconclusive. later says that no
+// pair is there yet.
 func unjudged(res *Result, validations []*inventory.Validation, later bool) {
 	for _, v := range validations {
-		for _, m := range v.Metrics {
-			if !measures(v, m) && !counted(m) && !compared(v, m) && !loaded(v, m) {
-				res.Judgements = append(res.Judgements, Judgement{Validation: v.Name, Metric: m.Name, Pair: v.Addr,
-					Verdict: Inconclusive, Why: "described, not yet measured"})
-			}
-		}
 		if slices.ContainsFunc(res.Judgements, func(j Judgement) bool { return j.Validation == v.Name }) {
 			continue
 		}
@@ -102,23 +96,12 @@ func measures(v *inventory.Validation, m *inventory.Metric) bool {
 	return measured(v) && !counted(m) && slices.Contains(inventory.ProbeMetrics(v.Probe), m.Name)
 }
 
-// Notes says which metrics are described and not yet measured.
+// Notes say what may go without a measurement, and with which line of the files.
 func Notes(m *inventory.Model) []plan.Note {
 	var out []plan.Note
 	for _, v := range m.Validations {
-		var not []string
-		for _, metric := range v.Metrics {
-			switch {
-			case counted(metric):
-				if _, err := parseSource(metric.Source); err != nil {
-					not = append(not, metric.Name+" ("+err.Error()+")")
-				}
-			case !measures(v, metric) && !compared(v, metric) && !loaded(v, metric):
-				not = append(not, metric.Name)
-			}
-		}
-		if len(not) > 0 {
-			out = append(out, plan.Note{Range: v.Range, Block: v.Addr, Text: "described, not yet measured: " + strings.Join(not, ", ")})
+		if len(v.AllowUnmeasured) > 0 {
+			out = append(out, plan.Note{Range: v.At("allow_unmeasured"), Block: v.Addr, Text: "these may go without a measurement: " + strings.Join(v.AllowUnmeasured, ", ")})
 		}
 	}
 	return out
@@ -197,7 +180,7 @@ func knownMetrics(validations []*inventory.Validation) error {
 		for _, m := range v.Metrics {
 			err := errors.New(unknownMetric(m.Name))
 			if counted(m) {
-				_, err = parseSource(m.Source)
+				_, err = inventory.ParseSource(m.Source)
 			} else if measures(v, m) || compared(v, m) || loaded(v, m) {
 				err = nil
 			}

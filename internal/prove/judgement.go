@@ -21,6 +21,8 @@ type Judgement struct {
 	Note    string        `json:"note,omitempty"`    // what else a reader must know
 	Where   string        `json:"where,omitempty"`   // of a failure: at a place, or undecided between some
 
+	unread bool // the device of a hop did not answer
+
 	Absence
 	Allowed string `json:"allowed,omitempty"` // the name of allow_unmeasured that allows that it is not measured
 
@@ -73,6 +75,14 @@ func Unmeasured(validation, metric, place, why string, lacks ...string) Judgemen
 // Measured reports whether Value and Limit say something. What holds or does not
 // hold, such as the way of packets, has a verdict and a reason only.
 func (j Judgement) Measured() bool { return j.Validation != pathName && j.Validation != AsApplied }
+
+// BuiltIn are the names under which weft judges what no validation declares.
+func BuiltIn() []string {
+	return []string{pathName, accounting, comparison, builtIn, AsApplied, readsName}
+}
+
+// readsName stands for reads that no validation limits.
+const readsName = "reads"
 
 // AsApplied is what judgements about what a run has set stand under.
 const AsApplied = "as-applied"

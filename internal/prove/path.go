@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -222,7 +223,7 @@ func (r *run) classified(res *Result, all []leg) []Judgement {
 			j.Note += "; TCP in place of RDMA"
 		}
 		if why != "" {
-			j.Why = l.parts[len(l.parts)-1] + ": " + why
+			j.Why, j.unread = l.parts[len(l.parts)-1]+": "+why, res.unread(l.to.Server.Addr)
 			out = append(out, r.markedUnseen(res, all, l, class, j)...)
 			continue
 		}
@@ -280,7 +281,7 @@ func (r *run) queued(res *Result, l leg, class *inventory.TrafficClass, back uin
 	got, why := res.grown(Counter{device, port, class.Priority, tally.TxBytes})
 	switch {
 	case why != "":
-		j.Why = l.parts[1] + ": " + why
+		j.Why, j.unread = l.parts[1]+": "+why, res.unread(device)
 	case got >= back:
 		j.Verdict = Pass
 	default:
@@ -336,6 +337,8 @@ func (res *Result) grown(c Counter) (n uint64, why string) {
 		return 0, whyA
 	case !okB:
 		return 0, "before: " + whyB
+	case a.Off != "" || b.Off != "":
+		return 0, cmp.Or(a.Off, b.Off)
 	case a.Value < b.Value:
 		return 0, "its counter went back"
 	}

@@ -93,7 +93,6 @@ type Result struct {
 	After      *Reading      `json:"after,omitempty"`
 	Checks     []Check       `json:"checks,omitempty"`
 	Outputs    []Output      `json:"outputs,omitempty"`
-	NotYet     []plan.Note   `json:"not_yet,omitempty"` // metrics that are not measured yet
 	Verdict    Verdict       `json:"verdict"`
 }
 
@@ -215,7 +214,7 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 func (r *run) prove(ctx context.Context, validations []*inventory.Validation, flows []flow, later bool) (*Result, error) {
 	in := r.in
 	before := r.served(ctx, flows)
-	res := &Result{NotYet: Notes(in.Model)}
+	res := new(Result)
 	counting := in.Path || in.Classes && len(flows) > 0 || slices.ContainsFunc(validations, counts)
 	if res.Before = in.Since; counting && in.Since == nil {
 		res.Before = r.read(ctx)
@@ -249,11 +248,9 @@ func (r *run) prove(ctx context.Context, validations []*inventory.Validation, fl
 	}
 	if len(flows) > 0 && !slices.ContainsFunc(validations, reads) {
 		// Nobody limits anything that is measured: reads that fail, fail.
-		judge(res, &inventory.Validation{Name: "reads", Probe: readProbe}, nil, nil)
+		judge(res, &inventory.Validation{Name: readsName, Probe: readProbe}, nil, nil)
 	}
-	if len(in.Names) > 0 {
-		unjudged(res, validations, later)
-	}
+	unjudged(res, validations, later)
 	res.account(before, after, in.Since)
 	if in.Throughput {
 		res.Throughput = r.throughput(ctx, flows)
@@ -302,7 +299,7 @@ func (r *run) judgePaths(ctx context.Context, res *Result, validations []*invent
 		res.Judgements = append(res.Judgements, r.classified(res, ways)...)
 	}
 	if in.Classes && !in.Path && res.After != nil {
-		res.Judgements = append(res.Judgements, slices.DeleteFunc(r.classified(res, ways), func(j Judgement) bool { return j.Verdict == Inconclusive })...)
+		res.Judgements = append(res.Judgements, slices.DeleteFunc(r.classified(res, ways), func(j Judgement) bool { return j.Verdict == Inconclusive && !j.unread })...)
 	}
 	if in.Classes && res.After != nil {
 		res.Judgements = append(res.Judgements, r.aborts(res, validations)...)
@@ -333,8 +330,8 @@ func chosen(m *inventory.Model, names []string) ([]*inventory.Validation, error)
 // overall is the worst verdict: a failure outweighs what could not be judged.
 func overall(res *Result) Verdict {
 	worst := Checked(res.Checks)
-	if len(res.Judgements) == 0 {
-		worst = Worse(worst, Inconclusive)
+	if !slices.ContainsFunc(res.Judgements, func(j Judgement) bool { return j.Verdict != NotMeasured }) {
+		worst = Worse(worst, Inconclusive) // nothing was measured, whatever may be missing
 	}
 	for _, j := range res.Judgements {
 		worst = Worse(worst, j.Weight())
@@ -359,12 +356,8 @@ func (res *Result) Add(other *Result) {
 
 // Join takes in all that was measured elsewhere of the same validations.
 func (res *Result) Join(other *Result) {
-	first := res.Verdict == ""
 	res.Rows, res.Local = append(res.Rows, other.Rows...), append(res.Local, other.Local...)
 	res.Compared, res.Loads = append(res.Compared, other.Compared...), append(res.Loads, other.Loads...)
 	res.Before, res.After = res.Before.join(other.Before), res.After.join(other.After)
-	if first {
-		res.NotYet = other.NotYet
-	}
 	res.Add(other)
 }

@@ -286,10 +286,39 @@ func TestNames(t *testing.T) {
 func TestNotes(t *testing.T) {
 	m := model(1, 1, time.Second)
 	m.Validations = append(m.Validations, &inventory.Validation{
-		Block: inventory.Block{Addr: "validation.counters"}, Metrics: []*inventory.Metric{{Name: "rdma_drops"}}})
+		Block: inventory.Block{Addr: "validation.counters"}, AllowUnmeasured: []string{"esxi", "switch.spine"}})
 	notes := Notes(m)
-	if len(notes) != 1 || !strings.Contains(notes[0].Text, "rdma_drops") {
+	if len(notes) != 1 || !strings.Contains(notes[0].Text, "esxi, switch.spine") {
 		t.Errorf("%+v", notes)
+	}
+}
+
+// A metric that weft does not know is an error before anything is measured: looked up, its
+// value would be 0, and 0 is within every limit.
+func TestUnknownMetrics(t *testing.T) {
+	for _, v := range []*inventory.Validation{
+		{Probe: readProbe, Metrics: []*inventory.Metric{{Name: "p95", HasMax: true}}},
+		{Probe: verbsProbe, Metrics: []*inventory.Metric{{Name: "added_p99", HasMax: true}}},
+		{Probe: loadProbe, Load: &inventory.Load{Pattern: "randread"}, Metrics: []*inventory.Metric{{Name: "p95", HasMax: true}}},
+		{Metrics: []*inventory.Metric{{Name: "x", Source: "switch.port.class.rdma.smell", HasMax: true}}},
+		{Metrics: []*inventory.Metric{{Name: "x", Source: "switch.rnic.drops", HasMax: true}}},
+		{Metrics: []*inventory.Metric{{Name: "p99", HasMax: true}}},
+	} {
+		m := model(1, 1, time.Second)
+		v.Name, v.Addr = "odd", "validation.odd"
+		m.Validations = append(m.Validations, v)
+		if res, err := Run(t.Context(), Input{Model: m}); err == nil || !strings.Contains(err.Error(), "validation.odd, metric") {
+			t.Errorf("%+v: %v, %v", v.Metrics[0], res, err)
+		}
+	}
+	row := &Row{Wanted: 1, ProbeResult: agent.ProbeResult{Samples: 1}}
+	v := &inventory.Validation{Name: "v"}
+	if j := one(&Result{}, v, &inventory.Metric{Name: "p95", HasMax: true, Max: 1}, row); j.Verdict != Inconclusive {
+		t.Errorf("%+v", j)
+	}
+	l := &Load{Reads: Operations{Done: 1}}
+	if list := l.latencies("p95", Judgement{Limit: 1}); len(list) != 1 || list[0].Verdict != Inconclusive {
+		t.Errorf("%+v", list)
 	}
 }
 

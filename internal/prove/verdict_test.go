@@ -39,8 +39,8 @@ func TestPartial(t *testing.T) {
 	allowed.Allowed, undeclared.Undeclared = "switch.spine", true
 	for want, list := range map[Verdict][][]Judgement{
 		Pass:         {{pass}, {pass, allowed}, {pass, undeclared}},
-		Partial:      {{pass, missing}, {missing, allowed}, {pass, {Verdict: NotMeasured}}},
-		Inconclusive: {nil, {missing, {Verdict: Inconclusive}}, {pass, {Verdict: "perhaps"}}, {pass, {}}},
+		Partial:      {{pass, missing}, {pass, missing, allowed}, {pass, {Verdict: NotMeasured}}},
+		Inconclusive: {nil, {missing}, {allowed, undeclared}, {missing, {Verdict: Inconclusive}}, {pass, {Verdict: "perhaps"}}, {pass, {}}},
 		Fail:         {{missing, {Verdict: Inconclusive}, {Verdict: Fail}}},
 	} {
 		for _, judgements := range list {

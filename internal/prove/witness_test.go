@@ -44,6 +44,37 @@ func TestUnprobed(t *testing.T) {
 	}
 }
 
+// What allow_unmeasured names may be missing: of the validation that says so, of weft's own
+// checks where a validation that was chosen says so, and by the command line everywhere.
+func TestAllowUnmeasured(t *testing.T) {
+	esx := Absence{Lacks: []string{"server.esx", "esxi"}, System: "ESXi"}
+	list := func() []Judgement {
+		return []Judgement{{Validation: "mine", Verdict: NotMeasured, Absence: esx}, {Validation: "other", Verdict: Inconclusive, Absence: esx},
+			{Validation: pathName, Verdict: NotMeasured, Absence: esx}, {Validation: "mine", Verdict: Inconclusive}, {Validation: "mine", Verdict: NotMeasured, Absence: Absence{Lacks: []string{"switch.s"}}}}
+	}
+	mine, other := &inventory.Validation{Name: "mine", AllowUnmeasured: []string{"esxi"}}, &inventory.Validation{Name: "other"}
+	m := &inventory.Model{Validations: []*inventory.Validation{mine, other}}
+	for name, test := range map[string]struct {
+		allow  []string
+		chosen []*inventory.Validation
+		want   []string
+	}{
+		"of its validation":     {nil, m.Validations, []string{"esxi", "", "esxi", "", ""}},
+		"another is chosen":     {nil, []*inventory.Validation{other}, []string{"esxi", "", "", "", ""}},
+		"by the command line":   {[]string{"esxi"}, []*inventory.Validation{other}, []string{"esxi", "esxi", "esxi", "", ""}},
+		"by the device's name":  {[]string{"server.esx"}, nil, []string{"server.esx", "server.esx", "server.esx", "", ""}},
+		"a device of the files": {[]string{"switch.s"}, nil, []string{"esxi", "", "", "", "switch.s"}},
+	} {
+		res := &Result{Judgements: list()}
+		(&run{in: Input{Model: m, Allow: test.allow}}).allow(res, test.chosen)
+		for i, j := range res.Judgements {
+			if j.Allowed != test.want[i] || j.Allowed != "" && j.Weight() != Pass {
+				t.Errorf("%s: %d: %+v", name, i, j)
+			}
+		}
+	}
+}
+
 // Hosts that share files over RDMA are asked about each other, over each plane.
 func TestPeers(t *testing.T) {
 	fabric := &inventory.Fabric{Transport: "rocev2"}

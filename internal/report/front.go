@@ -111,9 +111,6 @@ func (r *Report) covers() (out []string) {
 		partly = fmt.Sprintf(", %d partial", n)
 	}
 	out = append(out, fmt.Sprintf("%s: %d pass, %d fail, %d inconclusive%s", count(len(Lines(m.Result)), "metric", "metrics"), tally[prove.Pass], tally[prove.Fail], tally[prove.Inconclusive], partly))
-	for _, n := range m.Result.NotYet {
-		not = append(not, n.Block+" ("+n.Text+")")
-	}
 	if len(not) > 0 {
 		out = append(out, "Not measured everywhere: "+strings.Join(not[:min(len(not), mostRisky)], ", ")+more(len(not)-mostRisky))
 	}

@@ -86,9 +86,6 @@ func (r *Report) latestOfEach() (out []*Measured) {
 // of adds what a measurement has left open.
 func (all *gaps) of(m *Measured) {
 	res := m.Result
-	for _, n := range res.NotYet {
-		all.add(n.Block, n.Text, "")
-	}
 	for _, row := range slices.Concat(res.Local, res.Rows) {
 		if row.Why != "" {
 			all.add("reads", row.Why, row.Pair())

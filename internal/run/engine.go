@@ -122,36 +122,65 @@ func (s *staged) reverse(ctx context.Context, steps []plan.PlannedStep) (*plan.R
 }
 
 // judge is the verdict of validations, less what an operator has accepted to go
-// without a verdict.
+// without a verdict. A place that could not be measured leaves it partial, unless the files
+// allow that by name.
 func (s *staged) judge(ctx context.Context, validations []string) (rollout.Verdict, string, error) {
 	res, err := s.measured(ctx, validations)
 	if err != nil {
 		return rollout.Inconclusive, "", err
 	}
+	verdict, why := s.weigh(res)
+	return verdict, why, nil
+}
+
+// weigh is the verdict of what was measured, with its reason.
+func (s *staged) weigh(res *prove.Result) (rollout.Verdict, string) {
 	verdict, why, judged, accepted := prove.Pass, "", 0, []string{}
 	for _, j := range res.Judgements {
+		weight := j.Weight()
 		switch {
-		case j.Verdict == prove.NotMeasured:
+		case j.Verdict == prove.NotMeasured && weight == prove.Pass:
 			continue
-		case j.Verdict == prove.Inconclusive && s.run.Accepts(j.Validation, j.Metric):
+		case rollout.Verdict(weight).Open() && s.run.Accepts(j.Validation, j.Metric):
 			if what := j.Validation + "." + j.Metric; !slices.Contains(accepted, what) {
 				accepted = append(accepted, what)
 			}
 			continue
 		case s.env.spares(j):
 			continue
-		case j.Verdict == prove.Fail && verdict != prove.Fail, j.Verdict == prove.Inconclusive && verdict == prove.Pass:
-			verdict, why = j.Verdict, view.Judged(j)
+		case weight.Severity() > verdict.Severity():
+			verdict, why = weight, view.Judged(j)
 		}
 		judged++
 	}
 	if judged == 0 && len(accepted) == 0 && s.env.Rehearsal == nil {
 		verdict, why = prove.Inconclusive, "there is nothing that could be judged"
 	}
-	if verdict == prove.Pass && len(accepted) > 0 {
-		why = strings.TrimPrefix(why+"; not judged, which was accepted: "+strings.Join(accepted, ", "), "; ")
+	return rollout.Verdict(verdict), uncovered(verdict, why, accepted, res)
+}
+
+// uncovered adds to a reason what a gate did not measure: what passes says it, and a partial
+// verdict says how to allow it.
+func uncovered(v prove.Verdict, why string, accepted []string, res *prove.Result) string {
+	var parts []string
+	if why != "" {
+		parts = append(parts, why)
 	}
-	return rollout.Verdict(verdict), why, nil
+	c := res.Coverage()
+	switch v {
+	case prove.Partial:
+		if len(c.Allow) > 0 {
+			parts = append(parts, view.AllowUnmeasured(res)+" in the validation allows it")
+		}
+	case prove.Pass:
+		if len(accepted) > 0 {
+			parts = append(parts, "not judged, which was accepted: "+strings.Join(accepted, ", "))
+		}
+		if len(c.Allowed) > 0 {
+			parts = append(parts, "not measured, which allow_unmeasured allows: "+view.SomeOf(c.Allowed))
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // persist saves what switches do now. What is said names all that would not.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/prove"
 	"weft/internal/slice"
 	"weft/internal/view"
 	"weft/inventory"
@@ -88,6 +89,9 @@ func (s *Site) phased(made *plan.Plan) {
 func acceptable(m *inventory.Model, names []string) error {
 	for _, name := range names {
 		validation, metric, _ := strings.Cut(strings.TrimPrefix(name, "validation."), ".")
+		if slices.Contains(prove.BuiltIn(), validation) {
+			continue // which metrics weft judges by itself depends on the devices
+		}
 		i := slices.IndexFunc(m.Validations, func(v *inventory.Validation) bool { return v.Name == validation })
 		if i < 0 || metric != "" && metric != "all" && !slices.ContainsFunc(m.Validations[i].Metrics, func(x *inventory.Metric) bool { return x.Name == metric }) {
 			return because(Misused, fmt.Errorf("--accept %s: no such validation, or VALIDATION.METRIC", name))

@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"weft/internal/prove"
 )
 
 // Rehearsed says what a rehearsal has shown, and what it cannot show. twin is
-// on what it went; applied says what was; unjudged are metrics without a verdict.
-func Rehearsed(w io.Writer, s Style, twin, applied string, unjudged []string, real bool) {
+// on what it went; applied says what was; unjudged are metrics without a verdict, missing
+// are systems and devices that the files declare and gates could not measure.
+func Rehearsed(w io.Writer, s Style, twin, applied string, unjudged, missing []string, real bool) {
 	fmt.Fprintf(w, "\n%s\n\n", s.dress(bold, "Rehearsed on "+twin+"."))
 	for _, shown := range []string{
 		applied,
@@ -16,6 +19,9 @@ func Rehearsed(w io.Writer, s Style, twin, applied string, unjudged []string, re
 		"everything was removed, and nothing of weft was left",
 	} {
 		fmt.Fprintf(w, "  %s %s\n", s.dress(green, "✓"), shown)
+	}
+	if len(missing) > 0 {
+		fmt.Fprintf(w, "  %s not measured: %s; gates of the real rollout pause there, unless allow_unmeasured of a validation names it\n", s.sign(prove.Partial), SomeOf(missing))
 	}
 	fmt.Fprintf(w, "\nNot shown by a twin\n")
 	if len(unjudged) > 0 {

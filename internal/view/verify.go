@@ -58,7 +58,7 @@ func Verify(w io.Writer, r *prove.Result, s Style) {
 
 func concluded(w io.Writer, s Style, r *prove.Result) {
 	fmt.Fprintf(w, "\n%s\n", s.dress(bold, "verdict: "+Conclusion(r)))
-	if allow := AllowUnmeasured(r); allow != "" {
+	if allow := AllowUnmeasured(r); r.Verdict == prove.Partial && allow != "" {
 		fmt.Fprintf(w, "  to accept what was not measured, in the validation: %s\n", allow)
 	}
 }
@@ -74,14 +74,14 @@ func Conclusion(r *prove.Result) string {
 		parts = append(parts, fmt.Sprintf("%d of %s measured", c.Measured, count(c.Pairs, "pair", "pairs")))
 	}
 	if len(c.Missing) > 0 {
-		parts = append(parts, "not measured: "+someOf(c.Missing))
+		parts = append(parts, "not measured: "+SomeOf(c.Missing))
 	}
 	if len(c.Allowed) > 0 {
 		allowed := "not measured: "
 		if len(c.Missing) > 0 {
 			allowed = "not measured, which is allowed: "
 		}
-		parts = append(parts, allowed+someOf(c.Allowed))
+		parts = append(parts, allowed+SomeOf(c.Allowed))
 	}
 	return string(r.Verdict) + " (" + strings.Join(parts, "; ") + ")"
 }
@@ -90,7 +90,7 @@ func Conclusion(r *prove.Result) string {
 // nothing to allow by name.
 func AllowUnmeasured(r *prove.Result) string {
 	names := r.Coverage().Allow
-	if r.Verdict != prove.Partial || len(names) == 0 {
+	if len(names) == 0 {
 		return ""
 	}
 	list := slice.Map(names, func(name string) string {
@@ -102,8 +102,8 @@ func AllowUnmeasured(r *prove.Result) string {
 	return "allow_unmeasured = [" + strings.Join(list, ", ") + "]"
 }
 
-// someOf are the first of some names, and how many more there are.
-func someOf(names []string) string {
+// SomeOf are the first of some names, and how many more there are.
+func SomeOf(names []string) string {
 	const most = 5
 	if len(names) <= most {
 		return strings.Join(names, ", ")

@@ -63,7 +63,7 @@ func benign() map[string]string {
 		"target.subsystem.namespace":      "1",
 		"target.subsystem.namespace.uuid": "123e4567-e89b-42d3-a456-426614174000",
 		"initiator.hostnqn":               "nqn.2026-11.net.example:host",
-		"validation.metric":               "p99", "validation.metric.source": "switch.port.drops", "validation.metric.unit": "ratio",
+		"validation.metric":               "p99", "validation.metric.source": "switch.port.ingress_drops", "validation.metric.unit": "ratio",
 		"validation.allow_unmeasured": "linux",
 		"validation.before.device":    "/dev/disk/by-id/nvme-eui.1", "validation.span": "1GiB",
 		"validation.metric.max": "30us", "validation.metric.regression": "10%",

@@ -160,6 +160,7 @@ func ruleMistakes() []mistake {
 		{"before nothing", []string{`metric "p99" { max = "30us" }`, "metric \"p99\" { max = \"30us\" }\n  depth = 4"}, problem.Metric, `depth = 4`, "goes with compare"},
 		{"runtime of an instant", []string{`metric "p99" { max = "30us" }`, "metric \"p99\" { max = \"30us\" }\n  compare = [\"local\"]\n  runtime = \"1ms\""}, problem.Duration, `runtime =`, "10 ms"},
 		{"a system that no device has", []string{`probe = "nvme-read"`, "probe = \"nvme-read\"\n  allow_unmeasured = [\"esx\"]"}, problem.Unmeasured, `allow_unmeasured = ["esx"]`, `"esx" is neither`},
+		{"a counter that nothing counts", []string{`metric "p99" { max = "30us" }`, "metric \"x\" {\n    source = \"switch.port.smell\"\n    max = 0\n  }"}, problem.Metric, `source = "switch.port.smell"`, `counts no "smell"`},
 		{"a load of reads", []string{`metric "p99" { max = "30us" }`, "metric \"p99\" { max = \"30us\" }\n  rw = \"randwrite\""}, problem.Load, `rw = "randwrite"`, "goes with probe"},
 		{"a load without room", []string{`probe = "nvme-read"`, "probe = \"nvme-load\"\n  span = \"64KiB\"\n  queues = 2"}, problem.Load, `span = "64KiB"`, "131072 bytes, and span is 65536"},
 		{"a log without pages", []string{`probe = "nvme-read"`, "probe = \"nvme-load\"\n  rw = \"database\""}, problem.Load, `rw = "database"`, "queues = 2"},

@@ -116,6 +116,9 @@ func (c *checker) metric(v *inventory.Validation, m *inventory.Metric) {
 		if sized {
 			c.refuse(problem.Metric, &m.Block, "size", "a counter has no size", "size goes with metrics of a probe.")
 		}
+		if _, err := inventory.ParseSource(m.Source); err != nil {
+			c.refuse(problem.Metric, &m.Block, "source", "an unknown counter", "%s.", err)
+		}
 		return
 	}
 	known := inventory.ProbeMetrics(v.Probe)
