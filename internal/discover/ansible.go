@@ -4,158 +4,198 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"weft/internal/hint"
 )
 
-// ParseAnsible reads machines from an inventory of Ansible: YAML, or lines with groups
-// in brackets. Of the variables ansible_host and ansible_user count, the latter of groups,
-// too. Ranges such as st[1:9] are refused: weft would have to guess.
+// ParseAnsible reads machines from an inventory of Ansible: YAML, the JSON of
+// ansible-inventory --list, or lines with groups in brackets. A machine is the same in every
+// group that names it. Of the variables those of ansibleWords count, of hosts and of groups.
+// What weft would have to guess is refused by name: ranges, templates, ports.
 func ParseAnsible(text []byte) ([]Named, error) {
+	inv := &ansibleInventory{hosts: map[string]*ansibleHost{}, groups: map[string]*ansibleGroup{}}
 	if isINI(text) {
-		return ansibleLines(string(text))
+		inv.lines(string(text))
+		return inv.machines(inv.order)
 	}
-	var root map[string]*ansibleGroup
+	var root any
 	if err := yaml.Unmarshal(text, &root); err != nil {
 		return nil, fmt.Errorf("the inventory cannot be read as YAML: %w", err)
 	}
-	var list []Named
-	err := ansibleGroups(root, &list, "", 0)
-	return list, err
+	inv.tree(root)
+	slices.SortFunc(inv.order, natural)
+	return inv.machines(inv.order)
+}
+
+// An ansibleInventory is what an inventory says of hosts and groups.
+type ansibleInventory struct {
+	hosts  map[string]*ansibleHost
+	groups map[string]*ansibleGroup
+	order  []string // names of hosts, as they first come
+	wrong  []error
+}
+
+type ansibleHost struct {
+	where  string // it is first named
+	vars   ansibleVars
+	groups []string
 }
 
 type ansibleGroup struct {
-	Hosts    map[string]map[string]any `yaml:"hosts"`
-	Vars     map[string]any            `yaml:"vars"`
-	Children map[string]*ansibleGroup  `yaml:"children"`
+	vars    ansibleVars
+	parents []string
 }
+
+// ansibleVars are the variables that count, by the newer of their names.
+type ansibleVars map[string]string
 
 // The variables of Ansible that count.
 const (
-	ansibleHost = "ansible_host"
-	ansibleUser = "ansible_user"
+	ansibleAddress  = "ansible_host"
+	ansibleUser     = "ansible_user"
+	ansiblePort     = "ansible_port"
+	ansiblePriority = "ansible_group_priority"
 )
 
-func ansibleText(vars map[string]any, name string) string {
-	text, _ := vars[name].(string)
-	return text
+// ansibleWords are the names of the variables that count, with the newer name of each.
+func ansibleWords() map[string]string {
+	return map[string]string{
+		ansibleAddress: ansibleAddress, "ansible_ssh_host": ansibleAddress, ansibleUser: ansibleUser, "ansible_ssh_user": ansibleUser,
+		ansiblePort: ansiblePort, "ansible_ssh_port": ansiblePort, ansiblePriority: ansiblePriority,
+	}
 }
 
-// ansibleGroups reads groups whose hosts are logged in to by a user, where they say nobody
-// else.
-func ansibleGroups(groups map[string]*ansibleGroup, list *[]Named, user string, depth int) error {
-	if depth > 20 {
-		return errors.New("its groups are nested more than 20 deep")
+func (inv *ansibleInventory) refuse(where, todo, format string, args ...any) {
+	inv.wrong = append(inv.wrong, hint.Wrap(fmt.Errorf("%s: %w", where, fmt.Errorf(format, args...)), "%s", todo))
+}
+
+// host is that of a name, in a group.
+func (inv *ansibleInventory) host(name, group, where string) *ansibleHost {
+	h := inv.hosts[name]
+	if h == nil {
+		h = &ansibleHost{where: where, vars: ansibleVars{}}
+		inv.hosts[name], inv.order = h, append(inv.order, name)
 	}
-	for _, name := range mapKeys(groups) {
-		g := groups[name]
-		if g == nil {
-			continue
+	if group != "" && !slices.Contains(h.groups, group) {
+		h.groups = append(h.groups, group)
+	}
+	return h
+}
+
+func (inv *ansibleInventory) group(name string) *ansibleGroup {
+	if inv.groups[name] == nil {
+		inv.groups[name] = &ansibleGroup{vars: ansibleVars{}}
+	}
+	return inv.groups[name]
+}
+
+// set takes a variable in, if it counts.
+func (inv *ansibleInventory) set(vars ansibleVars, name string, value any, where string) {
+	word := ansibleWords()[name]
+	if word == "" || value == nil {
+		return
+	}
+	var text string
+	switch v := value.(type) {
+	case string:
+		text = v
+	case int:
+		text = fmt.Sprint(v)
+	default:
+		inv.refuse(where, "write it as a text", "%s is %v, which is no text", name, value)
+		return
+	}
+	switch before, set := vars[word]; {
+	case strings.Contains(text, "{{") || strings.Contains(text, "{%"):
+		inv.refuse(where, "ansible-inventory --list does not evaluate it, either: write its value", "%s is a template: %s", name, text)
+	case word == ansiblePriority && text != "1":
+		inv.refuse(where, "weft merges groups by their depth and name: set the variables on the hosts", "%s is %s", name, text)
+	case set && before != text:
+		inv.refuse(where, "keep one of them", "%s is %s and, elsewhere, %s", name, text, before)
+	default:
+		vars[word] = text
+	}
+}
+
+// mostAnsibleDepth bounds how deep groups are nested.
+const mostAnsibleDepth = 20
+
+// levels is how deep each group is below all, by its longest way; "" or the name of a group
+// that is nested too deep, or in itself.
+func (inv *ansibleInventory) levels() (level map[string]int, tooDeep string) {
+	level = map[string]int{"all": 0}
+	for name := range inv.groups {
+		if name != "all" {
+			level[name] = 1
 		}
-		who := cmp.Or(ansibleText(g.Vars, ansibleUser), user)
-		if err := ansibleGroups(g.Children, list, who, depth+1); err != nil { // what stands deeper says more
-			return err
-		}
-		for _, host := range mapKeys(g.Hosts) {
-			vars := g.Hosts[host]
-			m := Named{Host: cmp.Or(ansibleText(vars, ansibleHost), host), Name: host, User: cmp.Or(ansibleText(vars, ansibleUser), who)}
-			var err error
-			if *list, err = appendNamed(*list, m, fmt.Sprintf("group %s, host %s", name, host)); err != nil {
-				return err
+	}
+	for range mostAnsibleDepth + 1 {
+		tooDeep = ""
+		for _, name := range mapKeys(inv.groups) {
+			for _, p := range inv.groups[name].parents {
+				if level[name] < level[p]+1 {
+					level[name], tooDeep = level[p]+1, name
+				}
 			}
 		}
-	}
-	return nil
-}
-
-func mapKeys[V any](m map[string]V) []string {
-	var list []string
-	for k := range m {
-		list = append(list, k)
-	}
-	slices.SortFunc(list, natural)
-	return list
-}
-
-// isINI reports whether the first line that says something is none of YAML.
-func isINI(text []byte) bool {
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' || line[0] == ';' || line == "---" {
-			continue
-		}
-		return line[0] == '[' || !strings.Contains(line, ":")
-	}
-	return false
-}
-
-// An ansibleTree is what lines say of groups.
-type ansibleTree struct {
-	users   map[string]string // by group
-	parents map[string]string // groups of which a group is a child
-}
-
-// user is who logs in to the hosts of a group.
-func (t ansibleTree) user(group string) string {
-	for range 20 {
-		if t.users[group] != "" {
-			return t.users[group]
-		}
-		if group = t.parents[group]; group == "" {
+		if tooDeep == "" {
 			break
 		}
 	}
-	return t.users["all"]
+	return level, tooDeep
 }
 
-func ansibleLines(text string) ([]Named, error) {
-	var list []Named
-	tree := ansibleTree{map[string]string{}, map[string]string{}}
-	groups := map[string]string{} // of hosts that do not say themselves who logs in
-	section, n := "", 0
-	for line := range strings.Lines(text) {
-		n++
-		line, _, _ = strings.Cut(strings.TrimSpace(line), " #")
-		group, part, _ := strings.Cut(section, ":")
-		switch {
-		case line == "" || line[0] == '#' || line[0] == ';':
-			continue
-		case line[0] == '[':
-			section = strings.Trim(line, "[]")
-			continue
-		case part == "vars":
-			if name, value, _ := strings.Cut(line, "="); strings.TrimSpace(name) == ansibleUser {
-				tree.users[group] = unquoted(value)
-			}
-			continue
-		case part == "children":
-			tree.parents[strings.Fields(line)[0]] = group
-			continue
-		}
-		words := strings.Fields(line)
-		m := Named{Host: words[0], Name: words[0]}
-		for _, w := range words[1:] {
-			switch name, value, _ := strings.Cut(w, "="); name {
-			case ansibleHost:
-				m.Host = unquoted(value)
-			case ansibleUser:
-				m.User = unquoted(value)
-			}
-		}
-		if groups[m.Host] == "" {
-			groups[m.Host] = group
-		}
-		var err error
-		if list, err = appendNamed(list, m, fmt.Sprintf("line %d", n)); err != nil {
-			return nil, err
+// merged are the variables of a host: its own, else those of its groups, of which the deeper
+// one and the later name count.
+func (inv *ansibleInventory) merged(h *ansibleHost, level map[string]int) ansibleVars {
+	in := map[string]bool{"all": true}
+	for next := slices.Clone(h.groups); len(next) > 0; next = next[1:] {
+		if !in[next[0]] {
+			in[next[0]] = true
+			next = append(next, inv.group(next[0]).parents...)
 		}
 	}
-	for i := range list {
-		list[i].User = cmp.Or(list[i].User, tree.user(groups[list[i].Host]))
+	out := ansibleVars{}
+	for _, g := range slices.SortedFunc(maps.Keys(in), func(a, b string) int { return cmp.Or(level[a]-level[b], strings.Compare(a, b)) }) {
+		maps.Copy(out, inv.group(g).vars)
+	}
+	maps.Copy(out, h.vars)
+	return out
+}
+
+// machines are the hosts, each once.
+func (inv *ansibleInventory) machines(order []string) (list []Named, err error) {
+	level, name := inv.levels()
+	if name != "" {
+		return nil, fmt.Errorf("group %s is nested more than %d deep, or in itself", name, mostAnsibleDepth)
+	}
+	for _, name := range order {
+		h := inv.hosts[name]
+		vars := inv.merged(h, level)
+		if port := vars[ansiblePort]; port != "" && port != "22" {
+			inv.refuse(h.where, "write Port for it in ~/.ssh/config, and leave "+ansiblePort+" out", "%s is %s: weft takes the port of a host from ~/.ssh/config", ansiblePort, port)
+			continue
+		}
+		m := Named{Host: cmp.Or(vars[ansibleAddress], name), Name: name, User: vars[ansibleUser]}
+		if hostPort.MatchString(m.Host) {
+			inv.refuse(h.where, "name the host alone, and write Port for it in ~/.ssh/config", "%q is a host with a port", m.Host)
+			continue
+		}
+		if list, err = appendNamed(list, m, h.where); err != nil {
+			inv.wrong = append(inv.wrong, err)
+		}
+	}
+	if inv.wrong != nil {
+		return nil, errors.Join(inv.wrong...)
 	}
 	return list, nil
 }
 
-func unquoted(text string) string { return strings.Trim(strings.TrimSpace(text), `"'`) }
+// hostPort is a name or an address with a port behind it.
+var hostPort = regexp.MustCompile(`^([^:]*|\[.*\]):[0-9]*$`)
