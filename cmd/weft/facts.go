@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/hint"
+	"weft/internal/remote"
 	"weft/internal/slice"
 	"weft/internal/view"
 	"weft/modules"
@@ -60,7 +61,7 @@ func (a *app) facts(ctx context.Context, selectors []string) error {
 		return err
 	}
 	list := make([]told, len(devices))
-	p.Each(ctx, devices, "reading", func(ctx context.Context, i int, device string) {
+	p.Each(remote.Reading(ctx), devices, "reading", func(ctx context.Context, i int, device string) {
 		facts, err := modules.ReadFacts(ctx, p.Fleet.Devices, device)
 		list[i] = told{device, facts, err}
 		switch {

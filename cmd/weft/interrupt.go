@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
 
+	"weft/internal/hint"
 	"weft/plan"
 )
 
@@ -14,7 +16,7 @@ import (
 // was begun and begins nothing more, the second reverts what is being changed,
 // the third ends weft at once. Where nothing is being changed the first puts an
 // end to it. SIGTERM, after which its sender may lose patience, counts as the
-// second.
+// second, and once more changes nothing.
 
 // A signalled is the signal that ended a context.
 type signalled struct{ os.Signal }
@@ -23,6 +25,13 @@ func (s signalled) Error() string { return s.String() + " signal received" }
 
 // Is makes it what the end of any context is.
 func (signalled) Is(target error) bool { return target == context.Canceled }
+
+// endNow ends weft without waiting for anything. The stream of events ends in its summary.
+func (a *app) endNow(s os.Signal) {
+	a.summary(exitInterrupted, hint.Wrap(fmt.Errorf("interrupted: %w, again: weft ended at once", signalled{s}),
+		"devices revert what was being changed by their own timers; see weft rollout status and weft plan"))
+	os.Exit(exitInterrupted)
+}
 
 // listen makes a context that signals end. stop must be called.
 func (a *app) listen() (_ context.Context, stop func()) {
@@ -35,18 +44,22 @@ func (a *app) listen() (_ context.Context, stop func()) {
 	signal.Notify(unread, syscall.SIGPIPE)
 	var listener sync.WaitGroup
 	listener.Go(func() {
+		ending := false
 		for {
 			select {
 			case <-done:
 				return
 			case s := <-signals:
-				if s == os.Interrupt && a.pauses.Ask() {
+				switch {
+				case ending && s == os.Interrupt:
+					a.endNow(s)
+				case ending: // timeout(1) and others send SIGTERM to weft and again to its process group
+				case s == os.Interrupt && a.pauses.Ask():
 					a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "interrupted: what was begun is finished, and nothing more is begun; a second Ctrl-C puts back what is being changed"})
-					continue
+				default:
+					ending = true
+					end(signalled{s})
 				}
-				signal.Stop(signals) // the next one ends weft at once
-				end(signalled{s})
-				return
 			}
 		}
 	})

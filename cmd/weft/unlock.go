@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/hint"
+	"weft/internal/remote"
 	"weft/internal/run"
 	"weft/plan"
 )
@@ -71,7 +72,11 @@ func (a *app) unlock(ctx context.Context, names []string, force bool) error {
 			failed[i] = fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	p.Each(ctx, names, "asking who holds it", look)
+	asking := ctx
+	if !force {
+		asking = remote.Reading(ctx)
+	}
+	p.Each(asking, names, "asking who holds it", look)
 	for i, name := range names {
 		if failed[i] != nil {
 			continue

@@ -73,6 +73,19 @@ func Takes(ctx context.Context) time.Duration {
 	return by
 }
 
+// reading is the key of what Reading keeps in a context.
+type reading struct{}
+
+// Reading is a context in which commands change nothing: when it is interrupted they are not
+// waited for.
+func Reading(ctx context.Context) context.Context { return context.WithValue(ctx, reading{}, true) }
+
+// Reads reports whether commands change nothing, as Reading said.
+func Reads(ctx context.Context) bool {
+	is, _ := ctx.Value(reading{}).(bool)
+	return is
+}
+
 // Output is what a command wrote.
 type Output struct {
 	Stdout, Stderr []byte

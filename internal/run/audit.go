@@ -189,7 +189,7 @@ func (s *staged) came(ctx context.Context) error {
 		return nil
 	}
 	s.state = s.run.State
-	ctx, cancel := context.WithTimeout(ctx, auditPatience) // a store that is away keeps nobody waiting
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditPatience) // also of a run that is interrupted
 	defer cancel()
 	return s.rec.audit(ctx, AuditEntry{What: string(s.run.State), By: s.env.By, Text: clip(s.run.Why)})
 }

@@ -298,3 +298,23 @@ func TestMute(t *testing.T) {
 		})
 	}
 }
+
+// A command that only reads is not waited for when its run is interrupted, also on a machine
+// that says nothing any more.
+func TestInterruptedReading(t *testing.T) {
+	s, relay, c := relayed(t, nil)
+	why := errors.New("Ctrl-C")
+	ctx, end := context.WithCancelCause(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := c.Run(remote.Reading(ctx), remote.Cmd{Args: []string{"sleep", "1000"}})
+		ended <- err
+	}()
+	s.open.wait(1)
+	relay.Freeze()
+	end(why)
+	if err := <-ended; !errors.Is(err, why) || strings.Contains(err.Error(), "may still run") {
+		t.Errorf("got %v", err)
+	}
+	relay.Cut()
+}

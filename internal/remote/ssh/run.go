@@ -150,6 +150,9 @@ func (c *Client) execute(ctx context.Context, p *process, line string, kill func
 	case <-ctx.Done():
 	}
 	p.session.signal(ssh.SIGKILL)
+	if remote.Reads(ctx) && !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return context.Cause(ctx) // the end of the connection ends it
+	}
 	if c.sudo() || !within(time.Second, ended) {
 		kill()
 	}
