@@ -69,11 +69,27 @@ func (s *Session) Neighbours(ctx context.Context) ([]Neighbour, error) {
 	if err != nil {
 		return nil, err
 	}
+	if strings.TrimSpace(out[line]) == "" {
+		if off, err := s.lldpOff(ctx); off || err != nil {
+			return nil, err
+		}
+	}
 	list, why := s.os.Neighbours.Heard(out[line]), s.os.Neighbours.unclear(out[line])
 	if why != "" {
 		return list, &UnclearError{Line: line, Why: why}
 	}
 	return list, nil
+}
+
+// lldpOff reports whether the configuration of the switch leaves LLDP off. An empty answer
+// does not tell that from one that was lost.
+func (s *Session) lldpOff(ctx context.Context) (bool, error) {
+	out, err := s.Show(ctx, []string{s.dialect.Running})
+	if err != nil || strings.TrimSpace(out[s.dialect.Running]) == "" {
+		return false, err
+	}
+	c, err := s.os.Parse(out)
+	return err == nil && !c.LLDP, err
 }
 
 // nobody is what switches say that hear nobody, or that do not listen.
@@ -98,8 +114,10 @@ func (o *Neighbours) unclear(text string) string {
 		return fmt.Sprintf("it tells of %d neighbours, and says that they are %d", len(all), said)
 	case len(all) > 0 && said < 0 && o.Total != nil:
 		return "its end is missing"
-	case len(all) > 0 || said == 0 || strings.TrimSpace(text) == "" || nobody.MatchString(text):
+	case len(all) > 0 || said == 0 || nobody.MatchString(text):
 		return ""
+	case strings.TrimSpace(text) == "":
+		return "it is empty"
 	}
 	return "nobody is found in it, and it does not say that there is nobody"
 }

@@ -146,15 +146,38 @@ func silent(s *Site, r *ruling) {
 		}
 	}
 	for _, e := range s.ethernet() {
-		sw, _ := s.wired(e)
+		sw, port := s.wired(e)
 		if s.Model != nil && sw == nil || e.nic.Carrier == nil || !*e.nic.Carrier {
 			continue // at no switch, or off, which is said elsewhere
 		}
 		if s.hears(e) == nil && deaf {
 			continue
 		}
+		if s.hears(e) == nil {
+			if why := s.unsaid(sw, port); why != "" {
+				r.unknown(e.place(), "%s", why)
+				continue
+			}
+		}
 		r.unless(s.hears(e) == nil, e.place(), "no switch hears %s (%s)", e.nic.Interface, e.nic.MAC)
 	}
+}
+
+// unsaid is why it is not known whether a switch hears a NIC at a port, which both may be
+// unknown; "": none of them does.
+func (s *Site) unsaid(at *Switch, port string) string {
+	for _, sw := range s.Switches {
+		if at != nil && sw != at {
+			continue
+		}
+		if heard := sw.unnamed(port); heard != "" {
+			return fmt.Sprintf("%s hears a device on %s that does not say which port it is of", sw.Name, heard)
+		}
+		if onlyManagement(sw.Neighbours, sw.Reading.PortNames()) {
+			return fmt.Sprintf("%s hears devices on its management port only", sw.Name)
+		}
+	}
+	return ""
 }
 
 func portMTU(s *Site, r *ruling) {

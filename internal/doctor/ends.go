@@ -88,8 +88,15 @@ func (s *Site) hears(e end) *heard {
 	if h, ok := s.ears[own]; ok && own != "" && (!shared || h.of(e.nic.Interface)) {
 		return &h
 	}
-	if e.host.Health.Name != "" && e.nic.Interface != "" {
-		if h, ok := s.ears[e.host.Health.Name+" "+e.nic.Interface]; ok {
+	if e.nic.Interface == "" {
+		return nil
+	}
+	machines := []string{e.host.Health.Name}
+	for _, n := range e.host.NICs {
+		machines = append(machines, digits(n.MAC), digits(n.Permanent))
+	}
+	for _, m := range machines {
+		if h, ok := s.ears[m+" "+e.nic.Interface]; ok && m != "" {
 			return &h
 		}
 	}
@@ -113,18 +120,57 @@ func (s *Site) listen() {
 	s.ears = map[string]heard{}
 	for _, sw := range s.Switches {
 		for _, n := range sw.Neighbours {
-			key := digits(n.PortID)
-			if key == "" && n.PortID != "" {
-				key = n.System + " " + n.PortID
+			for _, key := range keysOf(n) {
+				first, again := s.ears[key]
+				if !again {
+					first = heard{sw: sw, Neighbour: n}
+				}
+				first.twice = first.twice || first.sw != sw || first.Port != n.Port
+				s.ears[key] = first
 			}
-			first, again := s.ears[key]
-			if !again {
-				first = heard{sw: sw, Neighbour: n}
-			}
-			first.twice = first.twice || first.sw != sw || first.Port != n.Port
-			s.ears[key] = first
 		}
 	}
+}
+
+// keysOf are what a NIC that a switch hears is found by: the id of its port; without one, what
+// describes the port together with the name or the address of its machine. None: which NIC it
+// is, is not known.
+func keysOf(n switches.Neighbour) (keys []string) {
+	if key := digits(n.PortID); key != "" {
+		return []string{key}
+	}
+	port := n.PortID
+	if port == "" {
+		port = strings.TrimSpace(n.Describes)
+	}
+	if port == "" {
+		return nil
+	}
+	for _, machine := range []string{n.System, digits(n.Chassis)} {
+		if machine != "" {
+			keys = append(keys, machine+" "+port)
+		}
+	}
+	return keys
+}
+
+// unnamed returns the port at which a switch hears a device of which NIC is not known; "": none.
+// Where port is not "", only that one counts.
+func (sw *Switch) unnamed(port string) string {
+	for _, n := range sw.Neighbours {
+		if len(keysOf(n)) == 0 && (port == "" || strings.EqualFold(port, n.Port)) {
+			return n.Port
+		}
+	}
+	return ""
+}
+
+// onlyManagement reports whether there are neighbours, and none of them at one of the ports that
+// may carry a fabric: whether the switch listens there is not known.
+func onlyManagement(list []switches.Neighbour, names []string) bool {
+	return len(list) > 0 && len(names) > 0 && !slices.ContainsFunc(list, func(n switches.Neighbour) bool {
+		return slices.ContainsFunc(names, func(p string) bool { return strings.EqualFold(p, n.Port) })
+	})
 }
 
 // collect finds the ends, and the links that the files have them at.

@@ -198,6 +198,8 @@ func (c *Cable) judge(heard []switches.Neighbour, err error, who []plugged, unkn
 		c.Why = saysOtherwise(on[slices.Index(names, c.Wants)], lossless)
 	case unknown != "" && c.Stranger:
 		c.Why = "whose this is cannot be told: " + unknown
+	case c.Stranger && slices.ContainsFunc(on, func(n switches.Neighbour) bool { return strings.TrimSpace(n.PortID) == "" }):
+		c.Why = "whose this is cannot be told: it does not say which port it is of"
 	default:
 		c.Verdict, c.Why = Fail, "another end is plugged in there"
 	}

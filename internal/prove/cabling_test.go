@@ -89,6 +89,11 @@ func TestCables(t *testing.T) {
 	if c := ask("", good[1:]...); c.Verdict != Inconclusive || !strings.Contains(c.Cables[0].Why, "no neighbour is heard") {
 		t.Errorf("%+v", c)
 	}
+	unnamed := slices.Clone(good)
+	unnamed[0].PortID, unnamed[0].System = "", "x"
+	if c := ask("", unnamed...); c.Verdict != Inconclusive || !strings.Contains(c.Cables[0].Why, "does not say which port") {
+		t.Errorf("%+v", c)
+	}
 	if c := ask(""); c.Verdict != Inconclusive {
 		t.Errorf("%+v", c)
 	}

@@ -51,11 +51,17 @@ func parseHeard(text []byte) (map[string][]host.Heard, error) {
 	heard := map[string][]host.Heard{}
 	for _, l := range all.LLDP {
 		for _, i := range l.Interface {
-			if i.Via != "LLDP" || len(i.Port) == 0 || len(i.Chassis) == 0 {
+			if i.Via != "LLDP" {
 				continue
 			}
-			c, p := i.Chassis[0], i.Port[0]
-			heard[i.Name] = append(heard[i.Name], host.Heard{System: of(c.Name), Chassis: of(c.ID), Port: of(p.ID), Describes: of(p.Descr)})
+			var h host.Heard // somebody, even where it does not say who or which port
+			if len(i.Chassis) > 0 {
+				h.System, h.Chassis = of(i.Chassis[0].Name), of(i.Chassis[0].ID)
+			}
+			if len(i.Port) > 0 {
+				h.Port, h.Describes = of(i.Port[0].ID), of(i.Port[0].Descr)
+			}
+			heard[i.Name] = append(heard[i.Name], h)
 		}
 	}
 	return heard, nil

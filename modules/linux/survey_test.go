@@ -54,7 +54,7 @@ func TestParseHeard(t *testing.T) {
 		{"name": "eth0", "via": "LLDP", "chassis": [{"id": [{"type": "local", "value": "x"}]}], "port": [{"id": [{"type": "ifname", "value": "Ethernet1/1"}]}]},
 		{"name": "eth1", "via": "CDPv2", "chassis": [{"name": [{"value": "old"}]}], "port": [{"id": [{"value": "Ethernet1/2"}]}]},
 		{"name": "eth2", "via": "LLDP", "chassis": [{}]}]}]}`))
-	want := "map[eth0:[{ns-2.example.com 00:00:00:00:00:02 00:00:00:00:00:03 eth1} { x Ethernet1/1 }]]"
+	want := "map[eth0:[{ns-2.example.com 00:00:00:00:00:02 00:00:00:00:00:03 eth1} { x Ethernet1/1 }] eth2:[{   }]]" // somebody, who does not say who
 	if got := fmt.Sprint(heard); got != want || err != nil {
 		t.Errorf("%s, want %s: %v", got, want, err)
 	}

@@ -18,17 +18,23 @@ const showNeighbours = "display lldp neighbor-information verbose"
 var portLine = pattern.New(`^LLDP neighbor-information of port \d+ ?\[([^\]]+)\]:?$`)
 
 // parseNeighbours reads, for each port, records that begin with their
-// index. What is heard with CDP stands between, in the same words.
+// index. What is heard with CDP stands between, in the same words. The rest of a description
+// of several lines is indented further; a record that says a field twice, as where one is not,
+// is of no known port.
 func parseNeighbours(text string) []switches.Neighbour {
 	var list []switches.Neighbour
-	port, below := "", ""
+	port, agent, below := "", "", ""
+	said, seen := map[string]bool{}, map[string]bool{}
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \r\n")
 		if n := len(list); n > 0 && below == "dcbx pfc info" && list[n-1].PFC == "" {
 			list[n-1].PFC = saysPFC(line)
 		}
-		if strings.Contains(line, "neighbor-information of port") {
-			port = ""
+		if strings.HasPrefix(line, "LLDP agent ") {
+			agent = line
+		}
+		if !strings.HasPrefix(line, " ") && strings.Contains(line, "neighbor-information of port") {
+			port, agent = "", ""
 			if m := portLine.FindStringSubmatch(line); m != nil {
 				port = m[1]
 			}
@@ -42,7 +48,12 @@ func parseNeighbours(text string) []switches.Neighbour {
 		key = strings.ToLower(strings.TrimSpace(key))
 		switch below = key; {
 		case strings.HasSuffix(key, " neighbor index"):
-			list = append(list, switches.Neighbour{Port: port})
+			record := port + "\n" + agent + "\n" + key + value
+			list, said = append(list, switches.Neighbour{Port: port}), map[string]bool{}
+			if seen[record] {
+				list[len(list)-1].Port = ""
+			}
+			seen[record] = true
 		case len(list) == 0:
 		case key == "chassis id":
 			list[len(list)-1].Chassis = value
@@ -57,6 +68,10 @@ func parseNeighbours(text string) []switches.Neighbour {
 		case key == "system capabilities enabled": // "Bridge, Router"
 			list[len(list)-1].Bridge = slices.Contains(strings.Split(value, ", "), "Bridge")
 		}
+		if len(list) > 0 && said[key] && slices.Contains([]string{"chassis id", "port id", "port description", "system name", "system description"}, key) {
+			list[len(list)-1].Port = ""
+		}
+		said[key] = true
 	}
 	return list
 }
