@@ -56,6 +56,15 @@ func (e *evaluator) unknownRoot(root hcl.TraverseRoot) *hcl.Diagnostic {
 		return problem.New(problem.Reference, root.SrcRange, "each without for_each", "each.key and each.value belong to a block with for_each.")
 	case "count":
 		return problem.New(problem.Reference, root.SrcRange, "count without count", "count.index belongs to a block with count.")
+	case "path":
+		return problem.New(problem.Reference, root.SrcRange, "unknown name path", "There is no path.module, path.root or path.cwd. A path in file, templatefile and source starts "+
+			"in the folder of the file that it stands in: write \"servers.yaml\" for \"${path.module}/servers.yaml\".")
+	case "terraform":
+		return problem.New(problem.Reference, root.SrcRange, "unknown name terraform", "There are no workspaces: use a variable, with a --var-file for each site.")
+	case "data":
+		return problem.New(problem.Reference, root.SrcRange, "unknown name data", "There are no data sources: read a file with yamldecode(file(\"x.yaml\")) or jsondecode, or run a program with exec.")
+	case "self":
+		return problem.New(problem.Reference, root.SrcRange, "unknown name self", "A block is referred to by its address, such as server.st1, also within it.")
 	}
 	return problem.New(problem.Reference, root.SrcRange, "unknown name "+root.Name,
 		"%s is neither a type of block that can be referred to, nor var, local or each.%s A text stands in quotes.",
