@@ -54,6 +54,7 @@ type RNIC struct {
 	Name    string // label: p0
 	Server  *Server
 	PCI     string       // match.pci, lower case
+	Port    string       // match.port: the number of one of several ports of that function; "": it has one
 	MAC     string       // match.mac, lower case
 	Address netip.Prefix // invalid: none
 	Fabric  *Fabric      // nil: none
@@ -63,6 +64,19 @@ type RNIC struct {
 	Software bool      // RDMA is done in software where the card has none
 	VMK      *VMK      // of ESXi; nil: none
 	DVSwitch *DVSwitch // whose uplink it is; nil: none
+}
+
+// Place is where on its server the port is found, as remote.FindPort takes it: by the PCI
+// address, with the number of the port where that is declared, or else by the MAC address.
+// "": it is not declared.
+func (r *RNIC) Place() string {
+	switch {
+	case r.PCI != "" && r.Port != "":
+		return r.PCI + "@" + r.Port
+	case r.PCI == "" && r.MAC != "":
+		return "@" + r.MAC
+	}
+	return r.PCI
 }
 
 // A VMK is the port of the VMkernel of an ESXi host that has a NIC's address.

@@ -207,8 +207,9 @@ func (x *expansion) server(s *inventory.Server) {
 	since := len(x.things)
 	id := func(kind, name string) plan.ID { return plan.ID{Device: s.Addr, Kind: kind, Name: name} }
 	for _, r := range s.RNICs {
-		if r.PCI == "" {
-			x.refuse(r.Range, s.Addr, "rnic "+r.Name+": a NIC is found by match = { pci = … } only")
+		place := r.Place()
+		if place == "" {
+			x.refuse(r.Range, s.Addr, "rnic "+r.Name+": a NIC is found by match = { pci = … } or match = { mac = … }")
 			continue
 		}
 		var wired []plan.ID
@@ -217,10 +218,10 @@ func (x *expansion) server(s *inventory.Server) {
 		}
 		var ready []plan.ID
 		if r.Fabric != nil {
-			ready = append(ready, x.thing(id("mtu", r.Name), nic.MTUKind().Want(d, &nic.MTU{PCI: r.PCI, Bytes: r.Fabric.HostMTU, IPoIB: r.Fabric.Transport == "infiniband"}), r.Range, wired...))
+			ready = append(ready, x.thing(id("mtu", r.Name), nic.MTUKind().Want(d, &nic.MTU{PCI: place, Bytes: r.Fabric.HostMTU, IPoIB: r.Fabric.Transport == "infiniband"}), r.Range, wired...))
 		}
 		if r.Address.IsValid() {
-			want := &nic.Address{PCI: r.PCI, CIDR: r.Address, Present: true, Up: true}
+			want := &nic.Address{PCI: place, CIDR: r.Address, Present: true, Up: true}
 			ready = append(ready, x.thing(id("address", r.Name), nic.AddressKind().Want(d, want), r.At("address"), slices.Concat(wired, ready)...))
 		}
 		ready = append(ready, x.rdma(d, r, slices.Concat(wired, ready))...)

@@ -139,7 +139,7 @@ func (x *expansion) expect(d *host.Machine, s *inventory.Server) {
 		}
 	}
 	for _, r := range s.RNICs {
-		if r.PCI != "" {
+		if r.Place() != "" {
 			d.Expect(host.Expectation{RNIC: r, Link: x.cables[r], Hardware: x.hardware()})
 		}
 	}

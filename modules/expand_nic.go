@@ -49,7 +49,7 @@ func (x *expansion) rdma(d *host.Machine, r *inventory.RNIC, before []plan.ID) [
 	add := func(kind string, want host.Thing) {
 		ids = append(ids, x.thing(plan.ID{Device: d.Address(), Kind: kind, Name: r.Name}, want, r.Range, slices.Concat(before, ids)...))
 	}
-	link := nic.NewRDMALink(r.PCI, f.Transport, r.Name, r.Software)
+	link := nic.NewRDMALink(r.Place(), f.Transport, r.Name, r.Software)
 	for _, m := range r.Server.KernelModules {
 		link.Modules = append(link.Modules, m.Name)
 	}
@@ -57,10 +57,10 @@ func (x *expansion) rdma(d *host.Machine, r *inventory.RNIC, before []plan.ID) [
 	if f.Transport != "rocev2" {
 		return ids
 	}
-	cm := nic.NewRoCE(r.PCI, f.ClassOf(inventory.RDMA).ToS())
+	cm := nic.NewRoCE(r.Place(), f.ClassOf(inventory.RDMA).ToS())
 	cm.Software = link.Name
 	add("roce", nic.RoCEKind().Want(d, cm))
-	if ecn := nic.NewECN(r.PCI, f); ecn != nil {
+	if ecn := nic.NewECN(r.Place(), f); ecn != nil {
 		add("ecn", nic.ECNKind().Want(d, ecn))
 	}
 	return ids

@@ -21,6 +21,10 @@ func (x *expansion) ownPorts(os *host.OS, d *host.Machine, s *inventory.Server) 
 			x.refuse(r.Range, s.Addr, "rnic "+r.Name+": a NIC is found by match = { pci = … } only")
 			continue
 		}
+		if r.Port != "" {
+			x.refuse(r.At("match"), s.Addr, fmt.Sprintf("rnic %s, on os = %q: match.port; ports of a PCI function are told apart on Linux only", r.Name, os.Name))
+			continue
+		}
 		if sw := x.onward(r); sw != nil {
 			x.refuse(r.At("vlan"), s.Addr, fmt.Sprintf("rnic %s, on os = %q: %s leads on to another switch, whose port tells packets apart by DSCP, and this NIC marks the tag of its VLAN only", r.Name, os.Name, sw.Addr))
 			continue

@@ -74,7 +74,7 @@ func (d *draft) lacking(n *node) {
 			}
 		}
 		i := insert{host: n.Host, grave: Info, what: fmt.Sprintf("it has the NIC %s at %s", c.nic.Interface, c.nic.PCI), within: &d.stands.machines[n.Host].Block, lines: c.block()}
-		if _, known := n.port(c.nic.PCI); known {
+		if _, known := n.port(c.nic); known {
 			i.grave = Error
 			i.what += ", which weft has set"
 		}

@@ -1,7 +1,9 @@
 package discover
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -40,10 +42,10 @@ func (d *draft) retell() {
 	}
 }
 
-// port is what the ledger says of the port at a PCI address.
-func (n *node) port(pci string) (host.DeclaredPort, bool) {
+// port is what the ledger says of a port.
+func (n *node) port(f *host.NICFacts) (host.DeclaredPort, bool) {
 	for _, p := range n.told.Ports {
-		if p.PCI == pci {
+		if f.At(p.PCI) {
 			return p, true
 		}
 	}
@@ -62,24 +64,30 @@ func (d *draft) cards() {
 	}
 	for _, m := range d.site.Servers {
 		n := d.nodes[m]
-		named := map[string]string{} // labels by PCI address
+		named, used := map[*host.NICFacts]string{}, taken{} // labels
 		for _, p := range n.told.Ports {
-			named[p.PCI] = p.Name
-		}
-		if n.declared {
-			named = d.written(m)
-		}
-		used := taken{}
-		for _, l := range named {
-			used[l] = true
+			used[p.Name] = !n.declared
 		}
 		for i := range m.Facts.NICs {
 			f := &m.Facts.NICs[i]
-			told, known := n.port(f.PCI)
-			if named[f.PCI] == "" && !known && (m.System.Port != nil && n.declared || len(f.RDMA) == 0 && !cabled[f]) {
+			if told, known := n.port(f); known && !n.declared {
+				named[f] = told.Name
+			} else if n.declared {
+				named[f] = d.written(m, f)
+			}
+			used[named[f]] = true
+		}
+		d.virtual(m)
+		for i := range m.Facts.NICs {
+			f := &m.Facts.NICs[i]
+			told, known := n.port(f)
+			if f.VirtualOf != "" {
 				continue
 			}
-			l := named[f.PCI]
+			if named[f] == "" && !known && (m.System.Port != nil && n.declared || len(f.RDMA) == 0 && !cabled[f]) {
+				continue
+			}
+			l := named[f]
 			for p := 0; l == ""; p++ {
 				if try := fmt.Sprintf("p%d", p); !used[try] {
 					l, used[try] = try, true
@@ -87,7 +95,7 @@ func (d *draft) cards() {
 			}
 			at := d.cidr(m, f, told.Address)
 			c := &card{label: l, told: told, nic: f, cidr: at, has: at}
-			if n.declared && named[f.PCI] == "" {
+			if n.declared && named[f] == "" {
 				n.more = append(n.more, c)
 				continue
 			}
@@ -99,17 +107,30 @@ func (d *draft) cards() {
 	}
 }
 
-// written are the labels of the NICs of a server that stands in files, by PCI address.
-func (d *draft) written(m *Server) map[string]string {
-	labels := map[string]string{}
+// written is the label of a NIC of a server that stands in files; "": it has none.
+func (d *draft) written(m *Server, f *host.NICFacts) string {
 	for _, r := range d.stands.machines[m.Host].RNICs {
-		for _, f := range m.Facts.NICs {
-			if r.PCI != "" && strings.EqualFold(f.PCI, r.PCI) || r.MAC != "" && strings.EqualFold(f.MAC, r.MAC) {
-				labels[f.PCI] = r.Name
-			}
+		if f.Is(r) || r.MAC != "" && strings.EqualFold(f.MAC, r.MAC) {
+			return r.Name
 		}
 	}
-	return labels
+	return ""
+}
+
+// virtual reports the virtual functions and representors of a server, a line for each port.
+func (d *draft) virtual(m *Server) {
+	of := map[string][]string{} // by PCI address of the port
+	for _, f := range m.Facts.NICs {
+		if f.VirtualOf != "" {
+			of[f.VirtualOf] = append(of[f.VirtualOf], cmp.Or(f.Interface, f.PCI))
+		}
+		of[f.PCI] = append(of[f.PCI], f.Representors...)
+	}
+	for _, pci := range slices.Sorted(maps.Keys(of)) {
+		if list := of[pci]; len(list) > 0 {
+			d.site.found(Info, m.Host, "", "%d virtual functions and representors of the port %s are not written: %s", len(list), pci, hint.Few(list, ", "))
+		}
+	}
 }
 
 // cidr is the address that a NIC is to be declared with: the one that weft gave it, else

@@ -342,7 +342,14 @@ func (d *draft) node(n *node) instance {
 
 func (c *card) block() *block {
 	in := &block{kind: "rnic", labels: []string{c.label}}
-	in.set("match", append(append(raw("{ pci = "), str(c.nic.PCI).named("pci")...), raw(" }")...))
+	switch match := append(raw("{ pci = "), str(c.nic.PCI).named("pci")...); {
+	case c.nic.ByMAC:
+		in.set("match", slices.Concat(raw("{ mac = "), str(cmp.Or(c.nic.Permanent, c.nic.MAC)).named("mac"), raw(" }")))
+	case c.nic.Port != "":
+		in.set("match", slices.Concat(match, raw(", port = "+c.nic.Port+" }")))
+	default:
+		in.set("match", append(match, raw(" }")...))
+	}
 	if c.cidr.IsValid() {
 		in.set("address", str(c.cidr.String()))
 	}

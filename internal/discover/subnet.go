@@ -123,7 +123,7 @@ func (d *draft) plugged(at map[*Switch]*leaf, labels taken) (guids map[string]*S
 func (d *draft) heardBy(r *inventory.RNIC) *host.Heard {
 	for _, n := range d.ordered() {
 		for _, k := range n.cards {
-			if r != nil && n.Host == r.Server.Host && k.nic.PCI == r.PCI && infiniBand(k.nic) && len(k.nic.Heard) == 1 {
+			if r != nil && n.Host == r.Server.Host && k.nic.Is(r) && infiniBand(k.nic) && len(k.nic.Heard) == 1 {
 				return &k.nic.Heard[0]
 			}
 		}

@@ -14,9 +14,9 @@ import (
 func (s *Site) candidates(h *Host) []end {
 	list := slices.Clone(s.of[h])
 	for i := range h.NICs {
-		e := end{h, &h.NICs[i], h.declared(h.NICs[i].PCI)}
+		e := end{h, &h.NICs[i], h.declared(h.NICs[i].NICFacts)}
 		row := s.Hardware.NIC(e.nic.ID)
-		if row != nil && row.Transports.Known && !slices.ContainsFunc(list, func(x end) bool { return x.nic == e.nic }) {
+		if e.nic.VirtualOf == "" && row != nil && row.Transports.Known && !slices.ContainsFunc(list, func(x end) bool { return x.nic == e.nic }) {
 			list = append(list, e)
 		}
 	}

@@ -14,7 +14,7 @@ func (s *Site) port(e end) *host.NICHealth {
 		return nil
 	}
 	for i := range h.NICs {
-		if h.NICs[i].PCI == e.nic.PCI {
+		if h.NICs[i].PCI == e.nic.PCI && h.NICs[i].Interface == e.nic.Interface {
 			return &h.NICs[i]
 		}
 	}

@@ -94,7 +94,7 @@ func numa(h *Host, r *ruling) {
 
 func recovery(h *Host, r *ruling) {
 	for i := range h.NICs {
-		e := end{h, &h.NICs[i], h.declared(h.NICs[i].PCI)}
+		e := end{h, &h.NICs[i], h.declared(h.NICs[i].NICFacts)}
 		if r.knows(e.nic.ID != "", e.place(), "its PCI id could not be read") {
 			r.unless(strings.HasPrefix(e.nic.ID, "15b3:02"), e.place(), "the firmware of the card is broken: it has started as %s", e.nic.ID)
 		}

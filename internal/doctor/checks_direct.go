@@ -144,7 +144,7 @@ func directSpeed(e end, r *ruling) {
 func directBeside(h *Host, r *ruling) {
 	for i := range h.NICs {
 		n := &h.NICs[i]
-		e := end{h, n, h.declared(n.PCI)}
+		e := end{h, n, h.declared(n.NICFacts)}
 		if h.Server == nil || n.Direct == nil || e.fabric() != nil && e.fabric().Transport != "tcp" {
 			continue
 		}

@@ -71,11 +71,11 @@ func (e end) infiniband() bool {
 	return slices.ContainsFunc(e.nic.RDMA, func(p host.RDMAPort) bool { return p.Protocol == "infiniband" })
 }
 
-func (h *Host) declared(pci string) *inventory.RNIC {
+func (h *Host) declared(n host.NICFacts) *inventory.RNIC {
 	if h.Server == nil {
 		return nil
 	}
-	return slice.First(h.Server.RNICs, func(r *inventory.RNIC) bool { return r.PCI == pci })
+	return slice.First(h.Server.RNICs, n.Is)
 }
 
 // hears finds the switch port that hears a NIC: by its MAC address, or by the names
@@ -187,7 +187,10 @@ func (s *Site) collect() {
 	}
 	for _, h := range s.Hosts {
 		for i := range h.NICs {
-			e := end{h, &h.NICs[i], h.declared(h.NICs[i].PCI)}
+			e := end{h, &h.NICs[i], h.declared(h.NICs[i].NICFacts)}
+			if e.rnic == nil && e.nic.VirtualOf != "" {
+				continue // a virtual function is no port
+			}
 			if e.rnic != nil || len(e.nic.RDMA) > 0 || s.hears(e) != nil {
 				s.all, s.of[h] = append(s.all, e), append(s.of[h], e)
 			}

@@ -43,6 +43,7 @@ func Faults() []string {
 		strings.Join(simwindows.Faults(), ", ") + "  of a Windows host: its PowerShell runs no script, speaks German, its accounts are not elevated, it passes keys over, the shell of its logins is bash, PowerShell 7, or greets first, Network ATC or Hyper-V has its NICs, they have room for two traffic classes, a policy of the domain is in force, its RDMA or its SMB Multichannel is off, its adapters are described alike, files are copied over RDMA, connections of that break, it restarts in the middle of the next change, it takes no files by SFTP, no standard input, only signed files; and as it should be",
 		"no-sudo, sudo   of a server: sudo asks for a password, and no longer",
 		"narrow, wide    of a server: its cards run with half of their PCIe lanes, and with all",
+		"vfs, no-vfs     of a server: its RDMA cards have a virtual function with a representor, and none",
 		"no-sm, sm       of a server: its InfiniBand ports wait for a subnet manager, and one has set them up",
 		"overrun=PORT:DSCP:PACKETS  of a switch: so many packets come in there faster than they can leave",
 		"refuse-line=REGEXP  of a switch: refuse configuration lines that match; empty ends it",
@@ -272,6 +273,9 @@ func (d *device) serverFault(name string) error {
 	switch name {
 	case "no-sudo", "sudo":
 		d.server.NoSudo(name == "no-sudo")
+		return nil
+	case "vfs", "no-vfs":
+		d.server.Virtual(name == "vfs")
 		return nil
 	case "narrow", "wide":
 		d.server.Narrow(name == "narrow")

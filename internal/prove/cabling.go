@@ -261,10 +261,10 @@ func everybody(m *inventory.Model, macs map[*inventory.RNIC]string) []plugged {
 	return out
 }
 
-// addressScript prints the MAC address of each PCI address: its own, where a bond gives it
-// another.
-const addressScript = `for pci; do for n in /sys/bus/pci/devices/"$pci"/net/* /sys/bus/pci/devices/"$pci"/virtio*/net/*; do a="$n/bonding_slave/perm_hwaddr"; if [ ! -e "$a" ]; then a="$n/address"; fi
-if [ -e "$a" ]; then echo "$pci $(cat "$a")"; fi; done; done`
+// addressScript prints the MAC address of the port at each place: its own, where a bond gives
+// it another.
+const addressScript = remote.FindPort + `for at; do weft_find "$at"; a="/sys/class/net/$weft_if/bonding_slave/perm_hwaddr"; if [ ! -e "$a" ]; then a="/sys/class/net/$weft_if/address"; fi
+if [ -n "$weft_if" ]; then echo "$at $(cat "$a")"; else echo "ports $at$weft_more"; fi; done`
 
 // addresses asks servers for the MAC addresses of their NICs; lost says why one
 // is not known.
@@ -288,11 +288,15 @@ func (in CablingInput) addresses(ctx context.Context) (macs, lost map[*inventory
 					lost[r] = s.Addr + ": " + err.Error()
 				default:
 					for line := range strings.Lines(text) {
-						if pci, mac, ok := strings.Cut(strings.TrimSpace(line), " "); ok && pci == r.PCI {
-							macs[r] = switches.PlainMAC(mac)
+						words := strings.Fields(line)
+						switch {
+						case len(words) == 2 && words[0] == r.Place():
+							macs[r] = switches.PlainMAC(words[1])
+						case len(words) > 1 && words[0] == "ports" && words[1] == r.Place():
+							lost[r] = s.Addr + ": " + remote.PlaceError(r.Place(), words[2:]).Error()
 						}
 					}
-					if macs[r] == "" {
+					if macs[r] == "" && lost[r] == "" {
 						lost[r] = s.Addr + " has no interface at " + r.PCI
 					}
 				}
@@ -307,7 +311,7 @@ func (in CablingInput) addressesOf(ctx context.Context, s *inventory.Server) (st
 	args := []string{"sh", "-c", addressScript, "sh"}
 	for _, r := range s.RNICs {
 		if r.MAC == "" && r.PCI != "" {
-			args = append(args, r.PCI)
+			args = append(args, r.Place())
 		}
 	}
 	if len(args) == 4 {

@@ -27,11 +27,8 @@ func parse(nonce string, looks []Look, out Output) (Seen, error) {
 	devices := pciDevices(looks)
 	answers := make([]Answer, len(looks))
 	for i, l := range looks {
-		netdev := ""
-		if l.PCI != "" {
-			netdev = frames.netdevs[slices.Index(devices, l.PCI)]
-		}
-		sight, err := frames.sight(i, l, netdev, said.bodies[i])
+		device := slices.Index(devices, l.PCI)
+		sight, err := frames.sight(i, l, device, said.bodies[i])
 		if err != nil {
 			return Seen{}, err
 		}
@@ -43,6 +40,7 @@ func parse(nonce string, looks []Look, out Output) (Seen, error) {
 // frames is one stream of a script's output, cut apart.
 type frames struct {
 	netdevs map[int]string   // by number of the PCI device
+	ports   map[int][]string // likewise: what weft_find lists where it finds no interface
 	bodies  map[int][]byte   // by number of the look
 	ends    map[int][]string // words of the look's end marker
 	stats   map[int]string   // by number of the look: what stat or ls said of its file
@@ -50,7 +48,7 @@ type frames struct {
 
 // split cuts a stream at its markers. With errCut comes what there was.
 func split(nonce string, stream []byte) (frames, error) {
-	f := frames{map[int]string{}, map[int][]byte{}, map[int][]string{}, map[int]string{}}
+	f := frames{map[int]string{}, map[int][]string{}, map[int][]byte{}, map[int][]string{}, map[int]string{}}
 	parts := bytes.Split(stream, []byte("\n"+nonce+" "))
 	for _, part := range parts[1:] {
 		header, body, whole := bytes.Cut(part, []byte("\n"))
@@ -74,6 +72,8 @@ func split(nonce string, stream []byte) (frames, error) {
 		switch words[0] {
 		case "pci":
 			f.netdevs[n] = strings.Join(words[2:], " ")
+		case "ports":
+			f.ports[n] = words[2:]
 		case "look":
 			f.bodies[n] = slices.Clip(body)
 		case "end":
@@ -120,10 +120,11 @@ func everyOther(lines [][]byte) [][]byte {
 	return list
 }
 
-// sight is what the frames say about look number i.
-func (f frames) sight(i int, l Look, netdev string, stderr []byte) (Sight, error) {
+// sight is what the frames say about look number i, at the PCI device of that number.
+func (f frames) sight(i int, l Look, device int, stderr []byte) (Sight, error) {
+	netdev := f.netdevs[device]
 	if l.PCI != "" && (netdev == "" || l.File == "" && len(l.Args) == 0) {
-		return netdevSight(l.PCI, netdev), nil
+		return netdevSight(l.PCI, netdev, f.ports[device]), nil
 	}
 	body, end := f.bodies[i], f.ends[i]
 	if len(end) == 0 {

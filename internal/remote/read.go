@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+
+	"weft/internal/pattern"
 )
 
 // A Looker is a Host that answers looks by itself, without a shell. Read
@@ -98,6 +100,9 @@ func runScript(ctx context.Context, h Host, text string, nonces ...string) (Outp
 	return h.Run(ctx, Cmd{Args: append([]string{"sh", "-s"}, nonces...), Stdin: strings.NewReader(text), Quiet: true})
 }
 
+// place is what Look.PCI may hold; see FindPort.
+var place = pattern.New(`^[0-9A-Za-z][0-9A-Za-z:.]*(@[0-9A-Za-z:]+)?$|^@[0-9A-Za-z:]+$`)
+
 // check refuses looks that no script could carry out.
 func (l Look) check() error {
 	switch {
@@ -111,8 +116,8 @@ func (l Look) check() error {
 		return fmt.Errorf("look at %s: not a script of its own", l)
 	case (l.Sum || l.Stat) && l.File == "" || l.Sum && l.Stat:
 		return fmt.Errorf("look at %s: a file has a sum, or a content with its mode", l)
-	case strings.ContainsAny(l.PCI, "/\x00") || l.PCI == "..":
-		return fmt.Errorf("look at %s: %q is not a PCI address", l, l.PCI)
+	case l.PCI != "" && !place.MatchString(l.PCI):
+		return fmt.Errorf("look at %s: %q is not the place of a NIC port", l, l.PCI)
 	}
 	all := l.File + strings.Join(l.Args, "")
 	if strings.ContainsRune(all, 0) {

@@ -184,10 +184,10 @@ func (s Step) Short() string {
 }
 
 // A Look is one thing to read on a host: a file, or the output of a command.
-// In File and Args every {if} stands for the network interface that belongs
-// to the PCI address in PCI, resolved on the host in the same pass.
+// In File and Args every {if} stands for the network interface of the NIC port in
+// PCI, resolved on the host in the same pass.
 type Look struct {
-	PCI  string   // "0000:41:00.0", or ""
+	PCI  string   // place of a NIC port, as FindPort takes it: "0000:41:00.0"; or ""
 	File string   // read this file, or
 	Args []string // run this command; its exit status is part of what is seen
 	Sum  bool     // with File: only its SHA-256, mode and size, not its content

@@ -34,12 +34,10 @@ weft_mark() {
 	printf '\n%s %s\n' "$weft_nonce" "$*"
 	printf '\n%s %s\n' "$weft_nonce" "$*" >&2
 }
-weft_netdev() {
-	weft_if=
-	for weft_d in "/sys/bus/pci/devices/$2/net"/* "/sys/bus/pci/devices/$2"/virtio*/net/*; do
-		if [ -e "$weft_d" ]; then weft_if=${weft_d##*/}; break; fi
-	done
+` + FindPort + `weft_netdev() {
+	weft_find "$2"
 	weft_mark pci "$1" "$weft_if"
+	if [ -z "$weft_if" ]; then weft_mark ports "$1" $weft_more; fi
 }
 weft_missing() {
 	weft_why=absent weft_p=$1

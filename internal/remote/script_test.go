@@ -218,10 +218,10 @@ func everyLook(t *testing.T, dir string, run func(script, nonce string) Output, 
 			t.Errorf("test %q exits %d; want %d", looks[i].Args[1:], s.Code, want)
 		}
 	}
-	if name, ok := seen.Interface(nic); !ok || name != "ens1f0" {
-		t.Errorf("interface %q, %t", name, ok)
+	if name, err := seen.Interface(nic); err != nil || name != "ens1f0" {
+		t.Errorf("interface %q, %t", name, err)
 	}
-	if name, ok := seen.Interface(gone); ok {
+	if name, err := seen.Interface(gone); err == nil {
 		t.Errorf("interface %q of a missing device", name)
 	}
 	return seen

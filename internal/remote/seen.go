@@ -54,7 +54,9 @@ func NewSeen(answers ...Answer) Seen {
 	for _, a := range answers {
 		s.sights[a.Look.key()] = a.Sight
 		if name := a.Sight.Interface; name != "" {
-			s.sights[Look{PCI: a.Look.PCI}.key()] = netdevSight(a.Look.PCI, name)
+			s.sights[Look{PCI: a.Look.PCI}.key()] = netdevSight(a.Look.PCI, name, nil)
+		} else if a.Look.PCI != "" && a.Sight.Absent {
+			s.sights[Look{PCI: a.Look.PCI}.key()] = a.Sight
 		}
 	}
 	return s
@@ -74,11 +76,17 @@ func (s Seen) Has(looks []Look) bool {
 	return !slices.ContainsFunc(looks, func(l Look) bool { _, ok := s.sights[l.key()]; return !ok })
 }
 
-// Interface returns the network interface behind a PCI address that any of
-// the looks named.
-func (s Seen) Interface(pci string) (name string, ok bool) {
-	sight := s.sights[Look{PCI: pci}.key()]
-	return sight.Interface, sight.Interface != ""
+// Interface returns the network interface of a place that any of the looks named. The
+// error is a *PortError where the place has none, or several.
+func (s Seen) Interface(place string) (string, error) {
+	sight, ok := s.sights[Look{PCI: place}.key()]
+	switch {
+	case sight.Interface != "":
+		return sight.Interface, nil
+	case ok && sight.Err != nil:
+		return "", sight.Err
+	}
+	return "", PlaceError(place, nil)
 }
 
 // String shows the look as people read it in messages.
@@ -103,10 +111,11 @@ func (l Look) key() string {
 	return b.String()
 }
 
-// netdevSight is the sight of a Look at nothing but a PCI address.
-func netdevSight(pci, name string) Sight {
+// netdevSight is the sight of a Look at nothing but a place. Without an interface, words
+// are what weft_find lists.
+func netdevSight(place, name string, words []string) Sight {
 	if name == "" {
-		return Sight{Absent: true, Err: fmt.Errorf("PCI device %s has no network interface here: %w", pci, fs.ErrNotExist)}
+		return Sight{Absent: true, Err: PlaceError(place, words)}
 	}
 	return Sight{Interface: name, Content: []byte(name)}
 }

@@ -169,7 +169,7 @@ func (s *Site) countNICs(server *inventory.Server) (prove.CountNICs, error) {
 		return nil, err
 	}
 	return func(ctx context.Context, h remote.Host, nics []*inventory.RNIC) (*tally.Ports, error) {
-		of := slice.Map(nics, func(n *inventory.RNIC) host.NIC { return host.NIC{Name: n.Name, PCI: n.PCI} })
+		of := slice.Map(nics, func(n *inventory.RNIC) host.NIC { return host.NIC{Name: n.Name, PCI: n.Place()} })
 		return os.Counters(ctx, h, of)
 	}, nil
 }

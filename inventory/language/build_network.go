@@ -147,6 +147,7 @@ func (b *builder) rnic(o *object, s *inventory.Server) *inventory.RNIC {
 		Name:    o.label,
 		Server:  s,
 		PCI:     strings.ToLower(match["pci"]),
+		Port:    match["port"],
 		MAC:     strings.ToLower(match["mac"]),
 		Address: unitOf(b, o, "address", netip.ParsePrefix),
 		Fabric:  one[inventory.Fabric](b, o, "fabric"),

@@ -114,7 +114,7 @@ func deviceDescriptions() map[string]string {
 		"server.credential":         "How to log in where a key is not enough: user and password.",
 		"server.connection":         "How it is reached, where that is not connection.default.",
 		"server.rnic":               "One port of a NIC of a fabric.",
-		"server.rnic.match":         "How the port is found, by pci or mac: names such as eth1 change.",
+		"server.rnic.match":         "How the port is found, by pci or mac: names such as eth1 change. port, in addition to pci, is the number of one of several ports of a PCI function.",
 		"server.rnic.address":       "Its address; the plane is the one whose subnet holds it.",
 		"server.rnic.fabric":        "The fabric: MTU, PFC and what else hosts must agree on follow from it.",
 		"server.rnic.software":      "true: RDMA is done in software where the card has none; for tests, it is slow.",

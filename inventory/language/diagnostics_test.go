@@ -58,6 +58,8 @@ func languageMistakes() []mistake {
 		{"rate", []string{`speed = "100G"`, `speed = "fast"`}, problem.Value, `"fast"`, "starts with a number"},
 		{"probability", []string{`probability = 5`, `probability = 0`}, problem.Value, `probability = 0`, "from 1 to 100"},
 		{"pci", []string{`pci = "0000:41:00.0"`, `pci = "41:00.0"`}, problem.Value, `"41:00.0"`, "PCI address"},
+		{"port without pci", []string{`pci = "0000:41:00.0"`, `port = 1`}, problem.Value, `{ port = 1 }`, "write pci, too"},
+		{"port number", []string{`pci = "0000:41:00.0"`, `pci = "0000:41:00.0", port = "x"`}, problem.Value, `port = "x"`, "number of a port"},
 		{"reference typo", []string{`pool = pool.flash`, `pool = pool.flsh`}, problem.Reference, `pool.flsh`, `Did you mean "flash"?`},
 		{"root typo", []string{`pool = pool.flash`, `pool = pol.flash`}, problem.Reference, `pol.flash`, `Did you mean "pool"?`},
 		{"part typo", []string{`from  = server.storage.rnic.p0`, `from  = server.storage.rnic.p9`}, problem.Reference, `rnic.p9`, `Did you mean "p0"?`},

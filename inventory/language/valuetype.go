@@ -350,6 +350,7 @@ func prefix() valueType {
 func hardware() valueType {
 	pci := matching("a PCI address such as 0000:41:00.0", `(?i)[0-9a-f]{4}:[0-9a-f]{2}:[0-1][0-9a-f]\.[0-7]`)
 	mac := matching("a MAC address such as 02:00:00:00:00:01", `(?i)[0-9a-f]{2}(:[0-9a-f]{2}){5}`)
+	port := matching("the number of a port, such as 1", `0|[1-9][0-9]?`)
 	return valueType{name: "an object with pci or mac", cty: cty.Map(cty.String), check: func(v cty.Value) error {
 		if v.LengthInt() == 0 {
 			return errors.New("a NIC is found by pci or mac")
@@ -362,8 +363,12 @@ func hardware() valueType {
 				return pci.check(item)
 			case key == "mac" && mac.check(item) != nil:
 				return mac.check(item)
-			case key != "pci" && key != "mac":
-				return fmt.Errorf("%q is neither pci nor mac", key)
+			case key == "port" && port.check(item) != nil:
+				return port.check(item)
+			case key == "port" && !v.HasIndex(cty.StringVal("pci")).True():
+				return errors.New("port is the number of a port of a PCI function: write pci, too")
+			case key != "pci" && key != "mac" && key != "port":
+				return fmt.Errorf("%q is none of pci, port and mac", key)
 			}
 		}
 		return nil

@@ -74,9 +74,12 @@ func (c *checker) servers() {
 				continue
 			}
 			if r.PCI != "" {
-				if other := slots.first(r.PCI, &r.Block); other != nil {
+				if other := slots.first(r.Place(), &r.Block); other != nil {
 					c.refuse(problem.Match, &r.Block, "match", "two NICs in one place", "%s has pci %s as well.", whereBlock(other), r.PCI)
 				}
+			}
+			if i := slices.IndexFunc(s.RNICs, func(o *inventory.RNIC) bool { return o.PCI == r.PCI && o.Port == "" && !o.Incomplete }); i >= 0 && r.PCI != "" && r.Port != "" {
+				c.refuse(problem.Match, &r.Block, "match", "two NICs in one place", "%s has pci %s without a port: write which port of the function it is.", whereBlock(&s.RNICs[i].Block), r.PCI)
 			}
 			if r.MAC != "" {
 				if other := macs.first(r.MAC, &r.Block); other != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -170,6 +171,9 @@ func observe(t *testing.T, a *txtar.Archive, looks []remote.Look) remote.Seen {
 			key = "sum of " + key
 		}
 		sight, ok := replies[key]
+		if !ok && (strings.Contains(key, "/{if}/master/") || strings.HasSuffix(key, "/{if}/dev_port")) {
+			sight, ok = remote.Sight{Absent: true, Err: fs.ErrNotExist}, true // an interface is in no bond unless the case says so
+		}
 		if !ok {
 			t.Fatalf("unforeseen look: %s", key)
 		}

@@ -11,32 +11,36 @@ import (
 	"weft/modules/host"
 )
 
-// nicScript prints what NICs have counted, each after its PCI address: what
+// nicScript prints what NICs have counted, each after its place: what
 // ethtool has of the driver, the hardware counters of its RDMA ports, and what
 // the standard has every port of InfiniBand count. There are hundreds of files:
 // the shell reads them itself.
 const nicScript = `PATH=$PATH:/usr/sbin:/sbin
 value() { v=; read -r v 2>/dev/null <"$1"; }
-for pci; do
-  echo "nic $pci"
-  d=/sys/bus/pci/devices/$pci
+` + remote.FindPort + `for at; do
+  echo "nic $at"
+  weft_find "$at"
+  n=$weft_if
+  if [ -z "$n" ]; then echo "ports$weft_more"; continue; fi
+  d=$weft_at
   l=$(readlink "$d/driver") && echo "driver ${l##*/}"
-  for n in "$d"/net/* "$d"/virtio*/net/*; do
-    if [ ! -e "$n" ]; then continue; fi
-    n=${n##*/}
-    ethtool -S "$n" 2>&1 || echo "ethtool failed"
-    for r in /sys/class/infiniband/*; do
-      for p in "$r"/ports/*; do
-        value "$p/gid_attrs/ndevs/0"
-        if [ "$v" != "$n" ] && [ ! -e "$d/infiniband/${r##*/}" ]; then continue; fi
-        for c in "$p"/hw_counters/*; do
-          if [ -f "$c" ]; then value "$c"; echo "hw ${c##*/} $v"; fi
-        done
-        value "$p/link_layer"
-        if [ "$v" != InfiniBand ]; then continue; fi
-        for c in "$p"/counters/*; do
-          if [ -f "$c" ]; then value "$c"; echo "ib ${c##*/} $v"; fi
-        done
+  m=$(readlink "/sys/class/net/$n/master"); m=${m##*/}
+  value "/sys/class/net/$n/dev_port"; i=$((${v:-0}+1))
+  ethtool -S "$n" 2>&1 || echo "ethtool failed"
+  for r in /sys/class/infiniband/*; do
+    for p in "$r"/ports/*; do
+      value "$p/gid_attrs/ndevs/0"
+      if [ -n "$v" ]; then
+        if [ "$v" != "$n" ] && [ "$v" != "$m" ]; then continue; fi
+      elif [ ! -e "$d/infiniband/${r##*/}" ]; then continue
+      elif [ -e "$r/ports/2" ] && [ "${p##*/}" != "$i" ]; then continue; fi
+      for c in "$p"/hw_counters/*; do
+        if [ -f "$c" ]; then value "$c"; echo "hw ${c##*/} $v"; fi
+      done
+      value "$p/link_layer"
+      if [ "$v" != InfiniBand ]; then continue; fi
+      for c in "$p"/counters/*; do
+        if [ -f "$c" ]; then value "$c"; echo "ib ${c##*/} $v"; fi
       done
     done
   done
@@ -117,9 +121,11 @@ type nicRead struct {
 	hardware map[string]uint64
 	port     map[string]uint64
 	said     []string // what is no counter
+	ports    []string // where no interface is that of the port: what weft_find lists
+	unfound  bool     // none is
 }
 
-// parseNICs reads what the script prints, by PCI address.
+// parseNICs reads what the script prints, by place.
 func parseNICs(text string) map[string]*nicRead {
 	out := map[string]*nicRead{}
 	var at *nicRead
@@ -131,6 +137,8 @@ func parseNICs(text string) map[string]*nicRead {
 			at = &nicRead{ethtool: map[string]uint64{}, hardware: map[string]uint64{}, port: map[string]uint64{}}
 			out[words[1]] = at
 		case at == nil || len(words) == 0 || line == "NIC statistics:":
+		case words[0] == "ports":
+			at.unfound, at.ports = true, words[1:]
 		case words[0] == "driver" && len(words) == 2 && at.driver == "":
 			at.driver = words[1]
 		case (words[0] == "hw" || words[0] == "ib") && len(words) == 3:
@@ -178,6 +186,9 @@ func readCounters(ctx context.Context, h remote.Host, nics []host.NIC) (*tally.P
 			lack("counters of a NIC that is not declared by its PCI address are described, not yet measured")
 		case is == nil:
 			lack("nothing was said of " + n.PCI)
+		case is.unfound:
+			lack(remote.PlaceError(n.PCI, is.ports).Error())
+			continue
 		case names == nil:
 			lack(fmt.Sprintf("under which names the driver %q counts is not known", is.driver))
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"weft/internal/hint"
 	"weft/inventory"
 	"weft/inventory/catalogue"
 	"weft/modules/host"
@@ -37,7 +38,15 @@ func checkNIC(e host.Expectation, s *host.ServerFacts, have host.NICFacts) []hos
 	c := &checker{want: e.RNIC, link: e.Link, have: have, server: known.Server(s.Vendor, s.Model), row: known.NIC(have.ID)}
 	switch {
 	case have.Absent:
-		c.warn(c.want.At("match"), "the server has no PCI device %s", have.PCI)
+		if have.PCI == "" {
+			c.warn(c.want.At("match"), "no port of the server has the MAC address %s", c.want.MAC)
+		} else {
+			c.warn(c.want.At("match"), "the server has no PCI device %s", have.PCI)
+		}
+		return c.out
+	case unmanaged(have) != nil:
+		err := unmanaged(have)
+		c.add(true, c.want.At("match"), hint.Of(err), "%v", err)
 		return c.out
 	case strings.HasPrefix(have.ID, recovery):
 		c.add(true, c.want.At("match"), "write its firmware again, with the vendor's tool",
@@ -57,7 +66,7 @@ func checkNIC(e host.Expectation, s *host.ServerFacts, have host.NICFacts) []hos
 // refuse.
 func (c *checker) add(refuses bool, at hcl.Range, advice, format string, args ...any) {
 	c.out = append(c.out, host.Finding{RNIC: c.want.Name, Place: fmt.Sprintf("%s:%d", at.Filename, at.Start.Line), Text: fmt.Sprintf(format, args...),
-		Hint: advice, Refuses: refuses && c.want.Fabric != nil, PCI: c.want.PCI})
+		Hint: advice, Refuses: refuses && c.want.Fabric != nil, PCI: c.want.Place()})
 }
 
 func (c *checker) warn(at hcl.Range, format string, args ...any) {

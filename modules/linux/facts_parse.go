@@ -10,23 +10,27 @@ import (
 	"weft/modules/linux/see"
 )
 
-// factsScript prints what stands behind the PCI addresses in $2 and on, and the
+// factsScript prints what is known of the places of NIC ports in $2 and on, and the
 // model of the server; with "all" in $1 also what nothing is compared with, and with
-// "every" the addresses are those of all that has an interface or is RDMA. One
+// "every" of all PCI devices that have an interface or are RDMA, as it does where a place is
+// a MAC address. One
 // grep prints all the files, each line after its path; what is not there, or may
 // not be read, is left out. A second one prints partition keys, whose tables are
 // nearly empty. Only the firmware of a NIC without RDMA device needs a tool: the
 // line before its output says whose it is.
 const factsScript = `all=$1; shift; i=/sys/class/dmi/id; n="$i/sys_vendor $i/product_name"; v="/sys/devices/virtual/infiniband/*"; k=
-if [ "$all" = every ]; then all=all; for d in /sys/bus/pci/devices/*; do
+m=; for b; do case $b in @*) m=yes ;; esac; done
+if [ "$all" = every ]; then all=all m=yes; fi
+if [ -n "$m" ]; then for d in /sys/bus/pci/devices/*; do
 for f in $d/net/* $d/virtio*/net/* $d/infiniband/*; do if [ -e "$f" ]; then set -- "$@" "${d##*/}"; break; fi; done
 done; fi
 if [ "$all" = all ]; then k=/sys/devices/system
 n="$n $i/product_serial $i/bios_version /proc/sys/kernel/osrelease $k/cpu/online $k/node/online"; fi
-for b; do d=/sys/bus/pci/devices/$b; v="$v $d/infiniband/*"
-n="$n $d/uevent $d/vendor $d/device $d/subsystem_vendor $d/subsystem_device $d/numa_node"
+for b; do d=/sys/bus/pci/devices/${b%%@*}; v="$v $d/infiniband/* ${d%.*}.0/infiniband/*"
+n="$n $d/uevent $d/physfn/uevent $d/vendor $d/device $d/subsystem_vendor $d/subsystem_device $d/numa_node"
 n="$n $d/current_link_speed $d/current_link_width $d/max_link_speed $d/max_link_width"
-for f in $d/net/* $d/virtio*/net/*; do n="$n $f/address $f/bonding_slave/perm_hwaddr $f/mtu $f/operstate $f/carrier $f/speed $f/mode $f/pkey"; done
+for f in $d/net/* $d/virtio*/net/*; do n="$n $f/address $f/bonding_slave/perm_hwaddr $f/mtu $f/operstate $f/carrier $f/speed $f/mode $f/pkey"
+n="$n $f/phys_port_name $f/phys_switch_id $f/dev_port $f/ifindex $f/iflink $f/master/uevent"; done
 done
 for r in $v; do n="$n $r/fw_ver $r/node_type"
 for f in $r/ports/*; do n="$n $f/state $f/rate $f/link_layer $f/phys_state $f/lid $f/sm_lid $f/gids/0"; k="$k $f/pkeys/*"; done
@@ -35,7 +39,7 @@ grep -sH "" $n /sys/class/infiniband/*/ports/*/gid_attrs/ndevs/0
 grep -sHv "^0x0000" $k
 if [ "$all" != all ]; then exit 0; fi
 grep -sHm1 -e "^PRETTY_NAME=" -e "^MemTotal:" -e "^model name" /etc/os-release /proc/meminfo /proc/cpuinfo
-for b; do d=/sys/bus/pci/devices/$b
+for b; do b=${b%%@*} d=/sys/bus/pci/devices/${b%%@*}
 for r in $d/infiniband/*/fw_ver; do if [ -e "$r" ]; then continue 2; fi; done
 for f in $d/net/* $d/virtio*/net/*; do if [ -e "$f" ]; then echo "ethtool $b"; ethtool -i "${f##*/}" 2>/dev/null; break; fi; done
 done
@@ -154,8 +158,9 @@ func (f *seenFacts) file(line string) {
 	}
 }
 
-// nic puts together what stands behind a PCI address.
-func (f *seenFacts) nic(name, pci string) host.NICFacts {
+// nic puts together what was read of the NIC port at a place.
+func (f *seenFacts) nic(name, place string) host.NICFacts {
+	pci := f.function(place)
 	n := &seenNIC{NICFacts: host.NICFacts{Name: name, PCI: pci, Node: -1, Firmware: f.firmware[pci], Absent: f.devices[pci] == nil}}
 	var vendor, device, subVendor, subDevice string
 	for _, file := range f.devices[pci] {
@@ -189,6 +194,7 @@ func (f *seenFacts) nic(name, pci string) host.NICFacts {
 			n.below(file)
 		}
 	}
+	f.attach(n, place)
 	if vendor != "" && device != "" {
 		n.ID = vendor + ":" + device
 	}
@@ -207,6 +213,7 @@ func (f *seenFacts) nic(name, pci string) host.NICFacts {
 			n.iwarp(p[0], file.value)
 		}
 	}
+	f.ownRDMA(n)
 	n.onlyInfiniBand()
 	return n.NICFacts
 }
@@ -214,7 +221,8 @@ func (f *seenFacts) nic(name, pci string) host.NICFacts {
 // A seenNIC is one while it is put together.
 type seenNIC struct {
 	host.NICFacts
-	keys []seenKey
+	keys    []seenKey
+	several bool // its PCI function has several ports
 }
 
 // A seenKey is a partition key at its place in the table of a port.
@@ -223,18 +231,10 @@ type seenKey struct {
 	key         host.PKey
 }
 
-// below takes a file of the network interface or the RDMA device.
+// below takes a file of the RDMA device.
 func (n *seenNIC) below(file fact) {
 	p := strings.SplitN(file.path, "/", 5)
-	if strings.HasPrefix(p[0], "virtio") { // a device of its own between the two
-		p = p[1:]
-	}
 	switch {
-	case len(p) == 3 && p[0] == "net" && (n.Interface == "" || n.Interface == p[1]):
-		n.Interface = p[1]
-		n.netdev(p[2], file.value)
-	case len(p) == 4 && p[0] == "net" && p[1] == n.Interface && p[3] == "perm_hwaddr": // bond_sysfs_slave.c of Linux
-		n.Permanent = file.value
 	case len(p) == 3 && p[0] == "infiniband" && p[2] == "fw_ver":
 		n.Firmware = file.value
 	case len(p) == 5 && p[0] == "infiniband" && p[2] == "ports":

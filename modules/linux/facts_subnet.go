@@ -47,8 +47,9 @@ func (n *seenNIC) subnet(i int, attr, value string) {
 	case attr == "gids/0":
 		s.GID = value
 	case isKey:
-		if at, err := strconv.Atoi(index); err == nil && parsePKey(value) != 0 {
-			n.keys = append(n.keys, seenKey{i, at, parsePKey(value)})
+		at, err := strconv.Atoi(index)
+		if key := (seenKey{i, at, parsePKey(value)}); err == nil && key.key != 0 && !slices.Contains(n.keys, key) { // two functions may ask for a file
+			n.keys = append(n.keys, key)
 		}
 	}
 }

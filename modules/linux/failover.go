@@ -13,7 +13,7 @@ import (
 	"weft/inventory"
 )
 
-// cutScript takes down the link of the PCI device $1, once the timer $2 is
+// cutScript takes down the link of the port at the place $1, once the timer $2 is
 // armed that brings it back in $3 seconds. A link that is down already, or a
 // timer of another owner's cut, is left alone.
 const cutScript = findScript + `systemd-run --quiet --collect --unit="$2" --on-active="$3" "$(command -v ip)" link set dev "$nic" up
@@ -30,10 +30,11 @@ tc qdisc add dev "$nic" clsact
 tc filter add dev "$nic" ingress matchall action drop
 echo "$nic"`
 
-// findScript finds the interface of the PCI device $1, which nobody else cuts.
+// findScript finds the interface of the port at the place $1, which no other run cuts.
 const findScript = `set -e
-for n in "/sys/bus/pci/devices/$1/net/"* "/sys/bus/pci/devices/$1/virtio"*/net/*; do if [ -e "$n" ]; then nic=${n##*/}; fi; done
-if [ -z "$nic" ]; then echo "PCI device $1 has no network interface" >&2; exit 1; fi
+` + remote.FindPort + `weft_find "$1"
+nic=$weft_if
+if [ -z "$nic" ]; then echo "$1 names no network interface, or several:$weft_more" >&2; exit 1; fi
 if systemctl is-active "$2.timer" >/dev/null; then echo "another cut is under way: $2" >&2; exit 1; fi
 read -r state <"/sys/class/net/$nic/operstate"
 if [ "$state" != up ]; then echo "$nic is $state already" >&2; exit 1; fi
@@ -66,8 +67,8 @@ exit 1`
 // A NIC with RDMA in software hears nothing any more, and stays up.
 func cutLink(ctx context.Context, h remote.Host, owner string, nic *inventory.RNIC, after time.Duration) (mend func(context.Context) error, err error) {
 	switch {
-	case nic.PCI == "":
-		return nil, errors.New("a NIC that is not declared by its PCI address is not cut")
+	case nic.Place() == "":
+		return nil, errors.New("a NIC that is not declared by its PCI or MAC address is not cut")
 	case nic.Address.Addr().Is6() && !nic.Software:
 		return nil, fmt.Errorf("%s has an address of IPv6, which a link that goes down loses", nic.Name)
 	}
@@ -76,7 +77,7 @@ func cutLink(ctx context.Context, h remote.Host, owner string, nic *inventory.RN
 	if nic.Software {
 		cut, undo = deafScript, hearScript
 	}
-	out, err := h.Run(ctx, script(cut, nic.PCI, unit, strconv.Itoa(int(after.Seconds()))))
+	out, err := h.Run(ctx, script(cut, nic.Place(), unit, strconv.Itoa(int(after.Seconds()))))
 	if err != nil {
 		return nil, hint.Wrap(err, "a link is cut only where it is up, and where systemd-run can bring it back")
 	}

@@ -9,7 +9,9 @@ import (
 // says whose answer follows. Nothing here changes anything.
 const healthScript = `p=/sys/bus/pci/devices; b=; ifs=; n=
 for f in $p/*/net/* $p/*/virtio*/net/*; do if [ ! -e "$f" ]; then continue; fi
-d=${f#$p/}; d=${d%%/*}; ifs="$ifs ${f##*/}"
+d=${f#$p/}; d=${d%%/*}; x=; read -r x 2>/dev/null <"$f/phys_port_name"
+case $x in *[pvs]f[0-9]*) continue ;; esac # representors: nothing is judged of them
+ifs="$ifs ${f##*/}"
 case " $b " in *" $d "*) ;; *) b="$b $d"; n="$n $p/$d/aer_dev_fatal $p/$d/aer_dev_nonfatal $p/$d/aer_dev_correctable";; esac
 n="$n $f/address $f/carrier_changes"
 done

@@ -70,12 +70,14 @@ func parseHealth(text []byte) *host.Health {
 		r.Disks = append([]string{}, strings.Fields(printable(strings.ReplaceAll(list, "\n", " ")))...)
 	}
 	for _, pci := range slices.Sorted(maps.Keys(facts.devices)) {
-		n := facts.nic("", pci)
-		if n.Interface == "" && len(n.RDMA) == 0 {
-			continue
+		for _, place := range facts.places(pci) {
+			n := facts.nic("", place)
+			if n.Interface == "" && len(n.RDMA) == 0 {
+				continue
+			}
+			r.Facts.NICs = append(r.Facts.NICs, n)
+			r.NICs = append(r.NICs, r.nic(n))
 		}
-		r.Facts.NICs = append(r.Facts.NICs, n)
-		r.NICs = append(r.NICs, r.nic(n))
 	}
 	nics := r.Facts.NICs
 	r.Facts = facts.server

@@ -34,7 +34,9 @@ func surveyed(s remote.Seen) (*host.ServerFacts, error) {
 	}
 	f := parseFacts(text)
 	for _, pci := range slices.Sorted(maps.Keys(f.devices)) {
-		f.server.NICs = append(f.server.NICs, f.nic("", pci))
+		for _, place := range f.places(pci) {
+			f.server.NICs = append(f.server.NICs, f.nic("", place))
+		}
 	}
 	f.server.Name = s.Of(hostnameLook()).Text() // "" where it cannot be read
 	out, err := see.Output(s, addressesLook())

@@ -176,6 +176,7 @@ func (i *iface) renderBond(r rendered, base string) {
 	if mode := i.bond.mode; mode != "" {
 		r.file(base+"/bonding/mode", fmt.Sprintf("%s %d", mode, slices.Index(bondModes(), mode)))
 		r.file(base+"/bonding/slaves", strings.Join(i.bond.ports, " "))
+		r.file(base+"/uevent", fmt.Sprintf("DEVTYPE=bond\nINTERFACE=%s\nIFINDEX=%d", i.Name, i.index))
 	}
 	if i.bond.master == "" {
 		return

@@ -50,6 +50,8 @@ type iface struct {
 	unbound bool // the module of its RDMA device is not loaded
 	unswept bool // no subnet manager has set its InfiniBand port up
 	bond    bonded
+
+	virtuals bool // the card has a virtual function
 }
 
 // newInterfaces are the interfaces as they are after boot.
@@ -234,6 +236,7 @@ func (i *iface) render(r rendered) {
 		r.card(card, i)
 		base = card + "/net/" + i.Name
 		r.link(base+"/device", "../../../"+i.PCI)
+		i.renderVirtual(r, card)
 	}
 	r.link("/sys/class/net/"+i.Name, "../.."+strings.TrimPrefix(base, "/sys"))
 	flags, kind := 0x1002, "1"
@@ -265,6 +268,7 @@ func (i *iface) render(r rendered) {
 	r.file(base+"/mtu", strconv.Itoa(i.mtu))
 	r.file(base+"/operstate", strings.ToLower(i.operstate()))
 	r.file(base+"/ifindex", strconv.Itoa(i.index))
+	r.file(base+"/iflink", strconv.Itoa(i.index))
 	r.file(base+"/type", kind)
 	r.file(base+"/flags", fmt.Sprintf("%#x", flags))
 	if i.infiniBand() {

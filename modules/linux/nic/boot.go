@@ -33,13 +33,22 @@ func RdmaAtBoot() put.BootFunctions {
 }
 
 // bootRDMA is for scripts that need it.
-const bootRDMA = `# rdma_of prints the RDMA device of a network interface, which it waits for.
+const bootRDMA = `# rdma_of prints the RDMA device of a network interface, or of its bond, which it waits for.
 rdma_of() {
 	left=30
 	while :; do
+		bond=$(readlink "/sys/class/net/$1/master") || bond=
 		found=$(rdma link show | while read -r what port rest; do
-			case " $rest " in *" netdev $1 "*) echo "${port%/*}" ;; esac
-		done | head -n 1)
+			case " $rest " in
+			*" netdev $1 "*) echo "0 ${port%/*}" ;;
+			*" netdev ${bond##*/} "*) echo "1 ${port%/*}" ;;
+			esac
+		done | sort | head -n 1)
+		found=${found#* }
+		if [ -z "$found" ] && [ -n "$bond" ]; then # one of the bond, at the first port of the card
+			card=$(readlink -f "/sys/class/net/$1/device")
+			for r in "${card%.*}.0/infiniband/"*; do if [ -e "$r" ]; then found=${r##*/}; fi; done
+		fi
 		if [ -n "$found" ]; then echo "$found"; return 0; fi
 		left=$((left - 1))
 		if [ $left -le 0 ]; then echo "$1 has no RDMA device" >&2; return 1; fi

@@ -166,5 +166,5 @@ func buffersPort(r *inventory.RNIC) *Buffers {
 	if !classful(r) {
 		return nil
 	}
-	return newBuffers(r.PCI, r.Fabric.Classes)
+	return newBuffers(r.Place(), r.Fabric.Classes)
 }

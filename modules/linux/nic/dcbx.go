@@ -100,7 +100,7 @@ func dcbxPort(r *inventory.RNIC) *DCBX {
 	if !classful(r) || len(r.Fabric.Classes) == 0 {
 		return nil
 	}
-	d := newDCBX(r.PCI)
+	d := newDCBX(r.Place())
 	d.Later = stopsLLDPAD(r.Server)
 	return d
 }

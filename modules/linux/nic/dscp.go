@@ -268,7 +268,7 @@ func dscpPort(r *inventory.RNIC) *DSCP {
 	if !classful(r) {
 		return nil
 	}
-	if d := newDSCP(r.PCI, r.Fabric.Classes); len(d.Map) > 0 {
+	if d := newDSCP(r.Place(), r.Fabric.Classes); len(d.Map) > 0 {
 		return d
 	}
 	return nil

@@ -33,9 +33,10 @@ type ECN struct {
 	Hidden     bool      `json:",omitempty"` // observed: they cannot be seen before apply
 	Gone       ecnValues `json:",omitempty"` // that weft set before, and that are declared no more
 
-	past   host.Past[ECN] // what there was in the place of Gone; zero: not known
-	device string         // observed: RDMA device
-	left   string         // observed: what is not as wanted, or not known to be, and why
+	past     host.Past[ECN] // what there was in the place of Gone; zero: not known
+	device   string         // observed: RDMA device
+	function string         // observed: its PCI function
+	left     string         // observed: what is not as wanted, or not known to be, and why
 }
 
 // ECNKind is the kind ecn.
@@ -73,7 +74,11 @@ func NewECN(pci string, f *inventory.Fabric) *ECN {
 }
 
 func (e *ECN) look() remote.Look {
-	return remote.Look{PCI: e.PCI, Root: true, Own: true, Args: []string{"sh", "-c", ecnScript, "sh", "{if}", e.PCI}}
+	args := []string{"sh", "-c", ecnByMAC, "sh", "{if}"}
+	if function, _, _ := strings.Cut(e.PCI, "@"); function != "" {
+		args = []string{"sh", "-c", ecnScript, "sh", "{if}", function}
+	}
+	return remote.Look{PCI: e.PCI, Root: true, Own: true, Args: args}
 }
 
 func (e *ECN) Looks() []remote.Look { return append(rdmaPortLooks(e.PCI), e.look()) }
@@ -93,7 +98,7 @@ func (e *ECN) Parse(s remote.Seen) (*ECN, error) {
 	if err != nil {
 		return nil, err
 	}
-	have := &ECN{PCI: e.PCI, Interface: name}
+	have := &ECN{PCI: e.PCI, Interface: name, function: functionOf(s, e.PCI)}
 	if port != nil {
 		have.device = port.Device
 	}
@@ -187,7 +192,7 @@ func (e *ECN) Steps(have *ECN) []remote.Step {
 	if len(changes) == 0 {
 		return nil
 	}
-	at := ecnPlace{netdev: cmp.Or(have.Interface, e.Interface), pci: e.PCI, device: cmp.Or(have.device, e.device)}
+	at := ecnPlace{netdev: cmp.Or(have.Interface, e.Interface), pci: cmp.Or(have.function, e.function, e.PCI), device: cmp.Or(have.device, e.device)}
 	if e.Hidden {
 		return at.hide()
 	}
@@ -217,18 +222,23 @@ func (e *ECN) Advice(reply string) string {
 // Boot: which way the server has is seen when it starts.
 func (e *ECN) Boot() []string {
 	nic := `"$(nic ` + remote.Quote(e.PCI) + `)"`
-	at := ecnPlace{netdev: anyNIC, pci: e.PCI, device: anyRDMA}
+	at := ecnPlace{netdev: anyNIC, pci: strings.SplitN(e.PCI, "@", 2)[0], device: anyRDMA}
+	if at.pci == "" { // known by the interface only
+		at.pci = anyFunction
+	}
+	function := `"$(basename "$(readlink -f /sys/class/net/` + nic + `/device)")"`
 	lines := func(steps []remote.Step) []string {
 		var out []string
 		for _, s := range steps {
 			line := strings.ReplaceAll(remote.Quote(s.Args...), anyNIC, nic)
+			line = strings.ReplaceAll(line, anyFunction, function)
 			out = append(out, "\tdo_ "+strings.ReplaceAll(line, anyRDMA, `"$rdma"`))
 		}
 		return out
 	}
 	return slices.Concat(
 		[]string{"if [ -d /sys/class/net/" + nic + "/ecn ]; then"}, lines(at.set(wayOFED, e.wanted(wayOFED))),
-		[]string{"elif [ -d " + at.debug() + " ]; then"}, lines(at.set(wayInbox, e.wanted(wayInbox))), []string{"\t:"},
+		[]string{"elif [ -d " + strings.ReplaceAll(at.debug(), anyFunction, function) + " ]; then"}, lines(at.set(wayInbox, e.wanted(wayInbox))), []string{"\t:"},
 		[]string{"elif [ -d " + bnxtDir + ` ] && rdma=$(rdma_of ` + nic + `); then`},
 		lines(slices.Concat(at.reveal(), at.set(wayBnxt, e.wanted(wayBnxt)))), []string{"fi"},
 	)

@@ -32,6 +32,9 @@ const ecnScript = `show() { for f; do if [ -e "$f" ]; then echo "$f $(cat "$f")"
 	`show */ports/1/cc/ecn_enable */ports/1/cc/ecn_marking */ports/1/cc/*_prio */ports/1/cc/*_dscp; ` +
 	`grep -s -H fw_service_prof_type_sup /sys/kernel/debug/bnxt_re/*/info; fi; exit 0`
 
+// ecnByMAC is ecnScript for a port that is known by its MAC address.
+const ecnByMAC = `b=$(readlink -f "/sys/class/net/$1/device"); set -- "$1" "${b##*/}"; ` + ecnScript
+
 // wanted are the attributes that a declared state sets by a way.
 func (e *ECN) wanted(way string) ecnValues {
 	v := ecnValues{}
@@ -71,7 +74,7 @@ func (e *ECN) read(text, driver string) error {
 		return e.readValues(way, rest, "")
 	case way == wayInbox && driver == "mlx5_core":
 		e.left = "whether its firmware answers marks for a priority is not visible without MLNX_OFED: by default it does, see " +
-			"mlxconfig -d " + e.PCI + " query ROCE_CC_PRIO_MASK_P1; described, not yet managed"
+			"mlxconfig -d " + e.function + " query ROCE_CC_PRIO_MASK_P1; described, not yet managed"
 		return e.readValues(way, rest, "")
 	case way == wayBnxt && driver == "bnxt_en" && e.device != "":
 		return e.readBnxt(rest)
@@ -121,6 +124,10 @@ func (e *ECN) readValues(way, text, prefix string) error {
 	}
 	return nil
 }
+
+// anyFunction stands for the PCI function of a NIC port in steps that become lines of a boot
+// script.
+const anyFunction = "weft-function"
 
 // An ecnPlace is where the attributes of one NIC port are.
 type ecnPlace struct{ netdev, pci, device string }

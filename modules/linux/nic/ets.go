@@ -171,5 +171,5 @@ func etsPort(r *inventory.RNIC) *ETS {
 	if !classful(r) || len(r.Fabric.Classes) == 0 {
 		return nil
 	}
-	return newETS(r.PCI, r.Fabric.Classes)
+	return newETS(r.Place(), r.Fabric.Classes)
 }

@@ -123,7 +123,7 @@ func pausePort(r *inventory.RNIC) *Pause {
 	if !classful(r) || r.Fabric.Mode == "lossy" {
 		return nil
 	}
-	return &Pause{PCI: r.PCI}
+	return &Pause{PCI: r.Place()}
 }
 
 // classful reports whether a NIC port tells traffic classes apart.

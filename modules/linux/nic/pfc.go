@@ -90,7 +90,7 @@ func pfcPort(r *inventory.RNIC) *PFC {
 	if !classful(r) {
 		return nil
 	}
-	p := &PFC{PCI: r.PCI}
+	p := &PFC{PCI: r.Place()}
 	for _, c := range r.Fabric.Classes {
 		if c.PFC && r.Fabric.Mode != "lossy" {
 			p.Priorities = append(p.Priorities, c.Priority)

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 
 	"weft/internal/hint"
@@ -32,8 +32,11 @@ func rdmaLooks() (ports, nodes remote.Look) {
 
 // bearersLook lists the RDMA devices of a PCI device: InfiniBand ports name no
 // network interface.
-func bearersLook(pci string) remote.Look {
-	return remote.Look{Args: []string{"ls", "/sys/bus/pci/devices/" + pci + "/infiniband"}}
+func bearersLook(place string) remote.Look {
+	if function, _, _ := strings.Cut(place, "@"); function != "" {
+		return remote.Look{Args: []string{"ls", "/sys/bus/pci/devices/" + function + "/infiniband"}}
+	}
+	return remote.Look{PCI: place, Args: []string{"ls", "/sys/class/net/{if}/device/infiniband"}}
 }
 
 // driverLook sees the driver of a NIC port's network interface.
@@ -41,19 +44,16 @@ func driverLook(pci string) remote.Look {
 	return remote.Look{PCI: pci, File: "/sys/class/net/{if}/device/uevent"}
 }
 
-func driver(s remote.Seen, pci string) string {
-	for line := range strings.Lines(s.Of(driverLook(pci)).Text()) {
-		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "DRIVER="); ok {
-			return name
-		}
-	}
-	return ""
-}
+func driver(s remote.Seen, pci string) string { return variable(s, driverLook(pci), "DRIVER") }
 
 // rdmaPortLooks are what rdmaPortOf and driver need.
 func rdmaPortLooks(pci string) []remote.Look {
 	ports, nodes := rdmaLooks()
-	return []remote.Look{ports, nodes, bearersLook(pci), driverLook(pci)}
+	looks := []remote.Look{ports, nodes, bearersLook(pci), driverLook(pci), masterLook(pci), membersLook(pci), numberLook(pci)}
+	if first := firstFunction(pci); first != "" && first != strings.SplitN(pci, "@", 2)[0] {
+		looks = append(looks, bearersLook(first))
+	}
+	return looks
 }
 
 // rdmaPortOf finds the RDMA port of a NIC port; nil: it has none.
@@ -62,18 +62,11 @@ func rdmaPortOf(s remote.Seen, pci, netdev string) (*rdmaPort, error) {
 	if err != nil {
 		return nil, err
 	}
-	bearers := s.Of(bearersLook(pci)).Text()
-	for _, p := range ports {
-		if p.Netdev == netdev || p.Netdev == "" && inWords(bearers, p.Device) {
-			return &p, nil
-		}
-	}
-	return nil, nil
+	return portOf(s, pci, netdev, ports, strings.Fields(s.Of(bearersLook(pci)).Text())), nil
 }
 
-func inWords(text, word string) bool {
-	return slices.Contains(strings.Fields(text), word)
-}
+// follows reports whether the port has the number that its interface has, which begins with 0.
+func (p rdmaPort) follows(number string) bool { return strconv.Itoa(p.Port-1) == number }
 
 // rdmaPorts are all ports of a server.
 func rdmaPorts(s remote.Seen) ([]rdmaPort, error) {

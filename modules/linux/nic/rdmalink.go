@@ -29,7 +29,8 @@ type RDMALink struct {
 
 	Modules []string `json:",omitempty"` // that the server's own blocks load: one may bring the card's own
 
-	trouble string // observed: why it carries nothing
+	function string // observed: its PCI function
+	trouble  string // observed: why it carries nothing
 }
 
 // RDMALinkKind is the kind rdma_link.
@@ -68,7 +69,7 @@ func (r *RDMALink) Parse(s remote.Seen) (*RDMALink, error) {
 	if err != nil {
 		return nil, err
 	}
-	have := &RDMALink{PCI: r.PCI, Interface: name, Transport: r.Transport, Driver: driver(s, r.PCI)}
+	have := &RDMALink{PCI: r.PCI, Interface: name, Transport: r.Transport, Driver: driver(s, r.PCI), function: functionOf(s, r.PCI)}
 	switch {
 	case port != nil && port.protocol != r.Transport:
 		return nil, r.otherProtocol(have, port)
@@ -102,13 +103,13 @@ func (r *RDMALink) otherProtocol(have *RDMALink, port *rdmaPort) error {
 	if r.Transport == "iwarp" {
 		on, off = off, on
 	}
-	param := "devlink dev param set pci/" + r.PCI + " name %s value %t cmode runtime"
+	param := "devlink dev param set pci/" + have.function + " name %s value %t cmode runtime"
 	switch have.Driver {
 	case "ice":
 		return hint.Wrap(err, "irdma does one of the two: "+param+", then "+param, off, false, on, true)
 	case "mlx5_core":
 		return hint.Wrap(err, "a port is InfiniBand or Ethernet by its firmware: mlxconfig -d %s set LINK_TYPE_P1=%s, P2 for the second port of a card, and a restart of the server change that; or change transport of the fabric",
-			r.PCI, map[bool]string{true: "1", false: "2"}[r.Transport == "infiniband"])
+			have.function, map[bool]string{true: "1", false: "2"}[r.Transport == "infiniband"])
 	}
 	return hint.Wrap(err, "see what the card can do: rdma dev show; or change transport of the fabric")
 }

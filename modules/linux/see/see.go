@@ -1,17 +1,22 @@
 package see
 
 import (
+	"errors"
 	"fmt"
 
 	"weft/internal/hint"
 	"weft/internal/remote"
 )
 
-// netdev is the network interface of a NIC port.
-func Netdev(s remote.Seen, pci string) (string, error) {
-	name, ok := s.Interface(pci)
-	if !ok {
-		return "", hint.Wrap(fmt.Errorf("no network interface belongs to PCI address %s", pci),
+// Netdev is the network interface of a NIC port.
+func Netdev(s remote.Seen, place string) (string, error) {
+	name, err := s.Interface(place)
+	var port *remote.PortError
+	if errors.As(err, &port) && len(port.Interfaces) > 0 {
+		return "", err
+	}
+	if err != nil {
+		return "", hint.Wrap(fmt.Errorf("no network interface belongs to PCI address %s", place),
 			"list them with: ls -l /sys/class/net; that of an InfiniBand port comes with the kernel module ib_ipoib")
 	}
 	return name, nil

@@ -42,7 +42,7 @@ func BootKind() *host.Kind[Boot] {
 // newBoot makes the script of the lines, with those functions that they call.
 func NewBoot(owner, part string, lines []string, functions []put.BootFunctions) *Boot {
 	b := &Boot{Owner: owner, Part: part, Enabled: true}
-	head := fmt.Sprintf(bootScript, owner)
+	head := fmt.Sprintf(bootHead, owner) + bootFunctions
 	for _, f := range functions {
 		if slices.ContainsFunc(lines, f.Called) {
 			head += f.Text
@@ -71,22 +71,24 @@ func nameNICs(lines []string) (nics, named []string) {
 	return nics, named
 }
 
-var nicCall = pattern.New(`\$\(nic [0-9A-Fa-f:.]+\)`)
+var nicCall = pattern.New(`\$\(nic [0-9A-Fa-f:.@]+\)`)
 
-const bootScript = `#!/bin/sh
+const bootHead = `#!/bin/sh
 # Written by weft for %q: the next apply replaces what is changed here.
 # It restores what a restart loses, and may run at any time.
 status=0
 
-# nic prints the network interface of a PCI device, which it waits for.
+`
+
+const bootFunctions = remote.FindPort + `
+# nic prints the network interface of a NIC port, which it waits for.
 nic() {
 	left=30
 	while :; do
-		for n in "/sys/bus/pci/devices/$1/net/"* "/sys/bus/pci/devices/$1/virtio"*/net/*; do
-			if [ -e "$n" ]; then echo "${n##*/}"; return 0; fi
-		done
+		weft_find "$1"
+		if [ -n "$weft_if" ]; then echo "$weft_if"; return 0; fi
 		left=$((left - 1))
-		if [ $left -le 0 ]; then echo "PCI device $1 has no network interface" >&2; return 1; fi
+		if [ $left -le 0 ]; then echo "$1 names no network interface, or several:$weft_more" >&2; return 1; fi
 		sleep 1
 	done
 }
