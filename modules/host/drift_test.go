@@ -93,7 +93,7 @@ func answer(replies map[string]remote.Sight, looks []remote.Look) remote.Seen {
 		if look.Sum {
 			key = "sum of " + key
 		}
-		sight, ok := replies[key]
+		sight, ok := reply(replies, key)
 		if !ok {
 			continue
 		}

@@ -170,10 +170,7 @@ func observe(t *testing.T, a *txtar.Archive, looks []remote.Look) remote.Seen {
 		if look.Sum {
 			key = "sum of " + key
 		}
-		sight, ok := replies[key]
-		if !ok && (strings.Contains(key, "/{if}/master/") || strings.HasSuffix(key, "/{if}/dev_port")) {
-			sight, ok = remote.Sight{Absent: true, Err: fs.ErrNotExist}, true // an interface is in no bond unless the case says so
-		}
+		sight, ok := reply(replies, key)
 		if !ok {
 			t.Fatalf("unforeseen look: %s", key)
 		}
@@ -184,6 +181,16 @@ func observe(t *testing.T, a *txtar.Archive, looks []remote.Look) remote.Seen {
 		answers = append(answers, remote.Answer{Look: look, Sight: sight})
 	}
 	return remote.NewSeen(answers...)
+}
+
+// reply is what a server answered. An interface is in no bond, and the only one of its PCI
+// function, unless the case says otherwise.
+func reply(replies map[string]remote.Sight, key string) (remote.Sight, bool) {
+	sight, ok := replies[key]
+	if !ok && (strings.Contains(key, "/{if}/master/") || strings.HasSuffix(key, "/{if}/dev_port")) {
+		return remote.Sight{Absent: true, Err: fs.ErrNotExist}, true
+	}
+	return sight, ok
 }
 
 func lines(list []string) string {
