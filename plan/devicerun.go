@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +21,8 @@ type deviceRun struct {
 	steps   []*stepRun // in the plan's order
 	needs   []*stepRun // one step on each other device that the steps need
 	rank    int        // place of the last step in the plan's order
+	wave    int        // begins when all transactions of earlier waves have ended
+	earlier *deviceRun // the transaction on the same device before this one; nil: none
 
 	failed   atomic.Bool   // the device did not commit and will not
 	prepared chan struct{} // closed when all steps are applied, or the device failed
@@ -71,7 +74,7 @@ func (r *deviceRun) run(ctx context.Context) {
 func (r *deviceRun) transact(ctx context.Context) error {
 	for i, s := range r.steps {
 		err := r.ready(ctx, s)
-		if i == 0 && ctx.Err() == nil && r.x.in.paused() { // also where what it waited for was not begun
+		if i == 0 && r.earlier == nil && ctx.Err() == nil && r.x.in.paused() { // also where what it waited for was not begun
 			s.err = ErrPaused
 			return ErrPaused
 		}
@@ -109,6 +112,9 @@ func (r *deviceRun) ready(ctx context.Context, s *stepRun) error {
 		}
 		if need.device != r && need.device.failed.Load() {
 			return &blockedError{need.ID, "is being reverted"}
+		}
+		if need.device.wave < r.wave && need.outcome != StepDone {
+			return &blockedError{need.ID, "is not proven"}
 		}
 	}
 	return r.work(ctx)
@@ -224,7 +230,7 @@ func (r *deviceRun) putBack(ctx context.Context, cause error) {
 			r.outcome = DeviceRolledBack
 		}
 		r.x.in.emit(Event{Type: EventRollback, Level: "warn", Device: r.address,
-			Message: r.address + " is as it was: " + cause.Error(), Data: errorData(cause)})
+			Message: r.address + " " + r.kept() + ": " + cause.Error(), Data: errorData(cause)})
 	}
 	_ = r.x.journal.write(after)
 	for _, s := range r.steps {
@@ -232,6 +238,22 @@ func (r *deviceRun) putBack(ctx context.Context, cause error) {
 			s.outcome = taken
 		}
 	}
+}
+
+// kept says what the device keeps of the run after this transaction was reverted.
+func (r *deviceRun) kept() string {
+	var names []string
+	for e := r.earlier; e != nil; e = e.earlier {
+		for _, s := range e.steps {
+			if s.outcome == StepDone || s.outcome == StepFailedVerify {
+				names = append(names, s.ID.Kind+"."+s.ID.Name)
+			}
+		}
+	}
+	if names == nil {
+		return "is as it was"
+	}
+	return fmt.Sprintf("keeps %s (%s), and the %s begun after that were reverted", changes(len(names)), strings.Join(names, ", "), changes(len(r.steps)))
 }
 
 // grace is how long putting the device back may take.

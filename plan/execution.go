@@ -26,7 +26,7 @@ type execution struct {
 	journal *journal
 	slots   chan struct{} // one token for each device that is being worked on
 	aborts  chan struct{} // one token for each rollback
-	runs    []*deviceRun  // in the order of their first steps
+	runs    []*deviceRun  // by wave, then in the order of their first steps
 }
 
 // A stepRun is a step on its way. Its device's goroutine owns it; others read
@@ -61,17 +61,23 @@ func (x *execution) schedule(p *Plan, s *survey, g *graph, live []*finding) {
 	for _, item := range s.items {
 		items[item.ID] = item
 	}
-	runs := make(map[string]*deviceRun, len(s.devices))
+	type transaction struct {
+		device string
+		wave   int
+	}
+	runs := make(map[transaction]*deviceRun, len(s.devices))
+	wave := waves(p.Steps, needs, items, isLive)
 	steps := make([]*stepRun, len(p.Steps))
 	for n, planned := range p.Steps {
 		if !isLive(n) {
 			continue
 		}
-		run := runs[planned.ID.Device]
+		of := transaction{planned.ID.Device, wave[n]}
+		run := runs[of]
 		if run == nil {
-			address := planned.ID.Device
-			run = newDeviceRun(x, address, x.in.Devices[address])
-			runs[address] = run
+			run = newDeviceRun(x, of.device, x.in.Devices[of.device])
+			run.wave = of.wave
+			runs[of] = run
 			x.runs = append(x.runs, run)
 		}
 		item := items[planned.ID]
@@ -89,8 +95,12 @@ func (x *execution) schedule(p *Plan, s *survey, g *graph, live []*finding) {
 		run.steps = append(run.steps, step)
 		run.rank = n
 	}
+	slices.SortStableFunc(x.runs, func(a, b *deviceRun) int { return a.wave - b.wave })
+	latest := make(map[string]*deviceRun, len(s.devices))
 	turns := newTurns(x.in)
 	for _, run := range x.runs {
+		run.earlier = latest[run.address]
+		latest[run.address] = run
 		run.listNeeds()
 		if slices.ContainsFunc(run.steps, x.in.interrupts) {
 			run.turns = turns
@@ -98,13 +108,18 @@ func (x *execution) schedule(p *Plan, s *survey, g *graph, live []*finding) {
 	}
 }
 
-// run works on all devices and returns when all have ended.
+// run works on all devices, wave by wave, and returns when all have ended.
 func (x *execution) run(ctx context.Context) {
-	var devices sync.WaitGroup
-	for _, r := range x.runs {
-		devices.Go(func() { r.run(ctx) })
+	for rest := x.runs; len(rest) > 0; {
+		var devices sync.WaitGroup
+		wave := rest[0].wave
+		for len(rest) > 0 && rest[0].wave == wave {
+			r := rest[0]
+			rest = rest[1:]
+			devices.Go(func() { r.run(ctx) })
+		}
+		devices.Wait()
 	}
-	devices.Wait()
 }
 
 // listNeeds lists, for each other device that this one needs, one step that

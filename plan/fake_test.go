@@ -42,6 +42,7 @@ type world struct {
 	dead    bool // the weft that calls was killed
 
 	holds  map[string][]string      // what resources hold that one alone can, by ID
+	serves map[string][]string      // what resources provide that others may as well, by ID
 	during func(call string)        // what a call does meanwhile; may be nil
 	turns  func(device string) bool // devices that need a turn; nil: none
 	inside int                      // of those, at work now
@@ -181,6 +182,17 @@ func (r *fakeResource) Diff(have State) Diff {
 
 func (r *fakeResource) Holds(have State) (now, then []string) {
 	names := r.device.world.holds[r.id.String()]
+	if v, ok := have.(*string); ok && *v != "" {
+		now = names
+	}
+	if r.value != "" {
+		then = names
+	}
+	return now, then
+}
+
+func (r *fakeResource) Provides(have State) (now, then []string) {
+	names := r.device.world.serves[r.id.String()]
 	if v, ok := have.(*string); ok && *v != "" {
 		now = names
 	}

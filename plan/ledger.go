@@ -312,10 +312,14 @@ func (s *survey) holds(address, other string) bool {
 func linkPrunes(items []Item, devices []*surveyed, moves Renames, after map[ID]map[ID]bool) {
 	at := make(map[ID]int)
 	all := make(map[ID]bool, len(items))
+	closes := map[ID]int{} // the items that end access to others
 	for i, item := range items {
 		all[item.ID] = true
 		if item.prune != nil {
 			at[item.ID] = i
+		}
+		if item.Closes != (ID{}) {
+			closes[item.Closes] = i
 		}
 	}
 	if len(at) == 0 {
@@ -333,8 +337,17 @@ func linkPrunes(items []Item, devices []*surveyed, moves Renames, after map[ID]m
 			}
 			for _, need := range e.Needs {
 				need.Device = moves.Now(need.Device)
-				if n, ok := at[need]; ok && need != id && !after[need][id] {
+				n, pruned := at[need]
+				if pruned && need != id && !after[need][id] {
 					items[n].Needs = append(items[n].Needs, id)
+				}
+				if c, ok := closes[id]; ok && pruned { // the host of a subsystem goes when the subsystem admits it no more
+					items[n].Needs = append(items[n].Needs, items[c].ID)
+				}
+				if _, goes := at[id]; goes {
+					if c, ok := closes[need]; ok {
+						items[c].Needs = append(slices.Clip(items[c].Needs), id)
+					}
 				}
 			}
 		}

@@ -146,6 +146,8 @@ type Item struct {
 	ID       ID
 	Resource Resource
 	Needs    []ID      // must be converged before this one is touched
+	After    []ID      // what hosts use instead of what this takes from them: committed and proven before
+	Closes   ID        // whose access this ends: what rests on that one and is pruned goes before this
 	Range    hcl.Range // the block it was written in
 	Protect  bool      // never pruned, nor changed at the cost of data
 
@@ -157,6 +159,8 @@ type Item struct {
 	rests   []ID   // all that it needs, also what is not among the items
 	prune   *Entry // of the ledger, which this prunes
 	last    bool   // after everything else
+	late    bool   // what it follows is committed and proven before it begins
+	ends    bool   // hosts lose what it provides
 	reverse bool   // reverts what a run did
 }
 

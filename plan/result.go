@@ -94,7 +94,7 @@ func (r *Result) Outcome() RunOutcome {
 func (r *Result) Paused() bool {
 	paused := false
 	for _, d := range r.Devices {
-		if d.Err != nil && (!consequence(d.Err) || d.Outcome == DeviceUnknown || d.Outcome == DeviceChanged) {
+		if d.Err != nil && (!consequence(d.Err) || d.Outcome == DeviceUnknown) {
 			return false
 		}
 		paused = paused || errors.Is(d.Err, ErrPaused)
@@ -197,7 +197,7 @@ func (r *Result) collect(x *execution) error {
 	}
 	for _, run := range x.runs {
 		d := at[run.address]
-		d.Outcome, d.Err = run.outcome, run.err
+		d.add(run)
 		byID := make(map[ID]*stepRun, len(run.steps))
 		for _, s := range run.steps {
 			byID[s.ID] = s
@@ -208,6 +208,24 @@ func (r *Result) collect(x *execution) error {
 			}
 		}
 	}
+	return r.conclude(x)
+}
+
+// add takes in one transaction on the device.
+func (d *DeviceResult) add(run *deviceRun) {
+	worse := func(o DeviceOutcome) int {
+		return slices.Index([]DeviceOutcome{DeviceUnchanged, DeviceRolledBack, DeviceChanged, DeviceUnknown}, o)
+	}
+	if worse(run.outcome) > worse(d.Outcome) {
+		d.Outcome = run.outcome
+	}
+	if d.Err == nil || run.err != nil && consequence(d.Err) && !consequence(run.err) {
+		d.Err = run.err
+	}
+}
+
+// conclude is the error of the whole.
+func (r *Result) conclude(x *execution) error {
 	var failed int
 	var first, firstBlocked error
 	var skipped UnreachableError

@@ -1,0 +1,82 @@
+package plan
+
+import "slices"
+
+// A Provider is a Resource that provides what another resource of its device may provide as
+// well, such as a path to a subsystem.
+type Provider interface {
+	Resource
+	// Provides names it, the most specific name first: as observed, and once it is as
+	// wanted.
+	Provides(have State) (now, then []string)
+}
+
+// orderAccess makes items that take something from hosts follow the items that give
+// hosts the same in another way. Only items that change are ordered.
+func (s *survey) orderAccess(found map[ID]*finding) {
+	type name struct{ device, name string }
+	gives := map[name][]ID{}
+	takes := map[int][]string{}
+	for i := range s.items {
+		item := &s.items[i]
+		f := found[item.ID]
+		if f == nil || f.diff.Err != nil {
+			continue
+		}
+		for _, id := range item.After {
+			if other := found[id]; other != nil && other.diff.Err == nil {
+				item.Needs, item.late = append(slices.Clip(item.Needs), id), true
+			}
+		}
+		provider, ok := item.Resource.(Provider)
+		if !ok {
+			continue
+		}
+		switch now, then := provider.Provides(f.have); {
+		case len(now) == 0:
+			for _, n := range then {
+				at := name{item.ID.Device, n}
+				gives[at] = append(gives[at], item.ID)
+			}
+		case len(then) == 0:
+			takes[i], item.ends = now, true
+		}
+	}
+	for i, names := range takes {
+		item := &s.items[i]
+		for _, n := range names {
+			if list := gives[name{item.ID.Device, n}]; list != nil {
+				item.Needs, item.late = append(slices.Clip(item.Needs), list...), true
+				break
+			}
+		}
+	}
+}
+
+// waves says in which wave of transactions each of the steps is carried out. A wave
+// begins when the one before it has been committed and proven on all devices.
+func waves(steps []PlannedStep, needs [][]int, items map[ID]Item, live func(int) bool) []int {
+	wave := make([]int, len(steps))
+	top := 0
+	for n, step := range steps {
+		if !live(n) {
+			continue
+		}
+		item := items[step.ID]
+		for _, m := range needs[n] {
+			w, from := wave[m], items[steps[m].ID]
+			switch same := from.ID.Device == item.ID.Device; {
+			case !same && (item.late || from.late || from.ends), same && item.late && !from.late:
+				w++
+			}
+			wave[n] = max(wave[n], w)
+		}
+		top = max(top, wave[n])
+	}
+	for n, step := range steps {
+		if items[step.ID].last { // a ledger is written until everything else is done
+			wave[n] = top
+		}
+	}
+	return wave
+}
