@@ -70,7 +70,7 @@ func Expand(m *inventory.Model, env Env) (*Fleet, hcl.Diagnostics) {
 	x := &expansion{
 		hosts: map[string]*hostSystem{}, machines: map[string]*host.Machine{}, model: m, env: env, fleet: &Fleet{Devices: map[string]plan.Device{}},
 		refused: map[reason]int{}, ports: map[*inventory.RNIC]plan.ID{}, nics: map[*inventory.RNIC][]plan.ID{},
-		stands: map[*inventory.Block][]plan.ID{}, exports: map[export]plan.ID{}, paths: map[reached][]plan.ID{},
+		stands: map[*inventory.Block][]plan.ID{}, exports: map[export]plan.ID{}, paths: map[reached][]plan.ID{}, access: newAccess(),
 		chap: chap{keys: map[*inventory.Secret]*nvme.Key{}, added: map[plan.ID]bool{},
 			hosts: keyed(m, func(i *inventory.Initiator) *inventory.Secret { return i.Key }),
 			tls:   keyed(m, func(i *inventory.Initiator) *inventory.Secret { return i.TLSKey })},
@@ -111,6 +111,7 @@ type expansion struct {
 	stands  map[*inventory.Block][]plan.ID // what a block of storage stands for
 	exports map[export]plan.ID             // by what a connection leads to
 	paths   map[reached][]plan.ID          // the connections of an initiator to a subsystem
+	access  access
 	chap    chap
 	rooms   map[*inventory.Pool]*storage.Room // nil until one is asked for
 

@@ -64,6 +64,7 @@ func (x *expansion) connect(d *host.Machine, i *inventory.Initiator, c *inventor
 			id := x.thing(plan.ID{Device: d.Address(), Kind: "nvme_connection", Name: name}, nvme.NVMeConnectionKind().Want(d, want), c.Range, needs...)
 			x.stand(&i.Block, id)
 			x.paths[reached{i, sub}] = append(x.paths[reached{i, sub}], id)
+			x.access.users[sub] = append(x.access.users[sub], id)
 		}
 	}
 }

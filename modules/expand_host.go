@@ -172,6 +172,9 @@ func (x *expansion) boot(d *host.Machine, s *inventory.Server, part string, thin
 				connects = append(connects, system.Connects{NQN: n.NQN, HostNQN: n.HostNQN, Address: n.Address.String(), Options: options})
 			}
 		}
+		if t.id.Kind == nvme.NVMeTAccessKind().Name {
+			needs = append(needs, t.id) // until then a restart admits whom it admitted
+		}
 	}
 	if len(lines) > 0 {
 		want := system.NewBoot(x.model.Name, part, lines, linux.AtBoot())

@@ -107,7 +107,9 @@ func (x *expansion) ownConnection(d *host.Machine, i *inventory.Initiator, c *in
 					needs = append(needs, id)
 				}
 			}
-			x.stand(&i.Block, x.thing(plan.ID{Device: d.Address(), Kind: w.Kind, Name: name}, w.Resource, c.Range, needs...))
+			id := x.thing(plan.ID{Device: d.Address(), Kind: w.Kind, Name: name}, w.Resource, c.Range, needs...)
+			x.stand(&i.Block, id)
+			x.access.users[sub] = append(x.access.users[sub], id)
 		}
 	}
 }

@@ -29,6 +29,7 @@ func (x *expansion) storage() {
 	x.targets()
 	x.nvmetTargets()
 	x.connections()
+	x.endAccess()
 	x.mirrors()
 	x.probes()
 	x.probeKeys()
@@ -207,6 +208,7 @@ func (x *expansion) nvmetTargets() {
 				id = x.thing(id, nvme.NVMeTPortKind().Want(d, want), t.Range, slices.Concat(x.nics[p.RNIC], subsystems)...)
 				x.stand(&t.Block, id)
 				x.exports[export{t, transport, p.Address}] = id
+				x.access.ports[t.Server] = append(x.access.ports[t.Server], want)
 			}
 		}
 	}
@@ -243,6 +245,7 @@ func (x *expansion) nvmetSubsystem(d *host.Machine, t *inventory.Target, sub *in
 	}
 	id := x.thing(plan.ID{Device: d.Address(), Kind: "nvmet_subsystem", Name: sub.NQN}, nvme.NVMeTSubsystemKind().Want(d, want), sub.Range, needs...)
 	x.stand(&t.Block, id)
+	x.access.subsystems = append(x.access.subsystems, exported{id, d, t, sub})
 	return id
 }
 

@@ -63,8 +63,9 @@ func (x *expansion) target(d *host.Machine, s *inventory.Server, targets []*inve
 		})
 		return
 	}
-	want := &nvme.Agent{Unassigned: unassigned(targets), Name: "weft-target", Bundle: x.env.Bundle, Config: string(text), Unit: agent.UnitText(cfg.Owner)}
+	want := &nvme.Agent{Unassigned: unassigned(targets), Name: "weft-target", Bundle: x.env.Bundle, Config: string(text), Unit: agent.UnitText(cfg.Owner), Yields: x.yields(s)}
 	id := x.thing(plan.ID{Device: s.Addr, Kind: "agent", Name: "weft-target"}, nvme.AgentKind().Want(d, want), targets[0].Range, needs...)
+	x.access.agents = append(x.access.agents, served{id, d, targets, want})
 	for _, t := range targets {
 		x.stand(&t.Block, id)
 		for _, p := range t.Portals {

@@ -71,8 +71,9 @@ func TestExpandPilot(t *testing.T) {
 	}
 	// 2 switches × (classes + 4 ports), 4 servers × 2 NICs × 10 kinds, 4 files of limits,
 	// 2 pools with 2 volumes each,
-	// 2 targets, 2 hosts × 2 targets × 2 planes of connections, 4 probes, 4 + 2 boot units.
-	if len(ids) != 2*5+4*2*10+4+2*3+2+8+4+6 {
+	// 2 targets with what ends access to each, 2 hosts × 2 targets × 2 planes of
+	// connections, 4 probes, 4 + 2 boot units.
+	if len(ids) != 2*5+4*2*10+4+2*3+2*2+8+4+6 {
 		t.Errorf("%d items:\n%s", len(ids), strings.Join(ids, "\n"))
 	}
 	for id, want := range map[string][]string{

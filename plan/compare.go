@@ -41,7 +41,11 @@ func (d *surveyed) compare(s *survey, states []State) (changed int) {
 			continue
 		}
 		f := &finding{have: states[n], diff: diff}
-		if e, ok := entries[item.ID.Kind+"."+item.ID.Name]; ok && item.prune == nil && !item.reverse {
+		e, ok := entries[item.ID.Kind+"."+item.ID.Name]
+		if !ok && item.Closes != (ID{}) { // written before its kind was there
+			e, ok = entries[item.Closes.Kind+"."+item.Closes.Name]
+		}
+		if ok && item.prune == nil && !item.reverse {
 			f.drift = k.Drifted(e, states[n])
 			if f.drift && item.IgnoreDrift && diff.Err == nil && k.Unchanged(e, item.Resource) {
 				s.leave(LeftAlone{Device: d.address, ID: item.ID, Text: "it has drifted, which ignore_drift allows: " + turned(diff)})

@@ -1,6 +1,9 @@
 package plan
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // A Provider is a Resource that provides what another resource of its device may provide as
 // well, such as a path to a subsystem.
@@ -13,7 +16,7 @@ type Provider interface {
 
 // orderAccess makes items that take something from hosts follow the items that give
 // hosts the same in another way. Only items that change are ordered.
-func (s *survey) orderAccess(found map[ID]*finding) {
+func (s *survey) orderAccess(in *Input, found map[ID]*finding) {
 	type name struct{ device, name string }
 	gives := map[name][]ID{}
 	takes := map[int][]string{}
@@ -21,6 +24,11 @@ func (s *survey) orderAccess(found map[ID]*finding) {
 		item := &s.items[i]
 		f := found[item.ID]
 		if f == nil || f.diff.Err != nil {
+			continue
+		}
+		if why := s.withheld(in, item, found); why != "" {
+			s.leave(LeftAlone{Device: item.ID.Device, ID: item.ID, Text: why})
+			found[item.ID] = nil
 			continue
 		}
 		for _, id := range item.After {
@@ -51,6 +59,21 @@ func (s *survey) orderAccess(found map[ID]*finding) {
 			}
 		}
 	}
+}
+
+// withheld says why an item does not end access now: nothing is known of what hosts are to
+// use instead. "": it may.
+func (s *survey) withheld(in *Input, item *Item, found map[ID]*finding) string {
+	part := in.Select.narrow() && in.Select.Only == nil
+	for _, id := range item.After {
+		if _, read := found[id]; !read && part {
+			return fmt.Sprintf("hosts keep this access: %s, which they may use instead, is not selected", id)
+		}
+		if slices.ContainsFunc(s.devices, func(d *surveyed) bool { return d.address == id.Device && d.err != nil }) {
+			return fmt.Sprintf("hosts keep this access: %s could not be read, which may still use it", id.Device)
+		}
+	}
+	return ""
 }
 
 // waves says in which wave of transactions each of the steps is carried out. A wave

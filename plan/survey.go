@@ -218,8 +218,8 @@ func (s *survey) visit(ctx context.Context, in *Input, beat *pulse, own *ownersh
 		s.probe(ctx, d)
 	}
 	in.emit(Event{Type: EventRead, Device: d.address,
-		Message: fmt.Sprintf("%s was read: %d resources, %d not as declared", d.address, len(resources), changed),
-		Data:    map[string]any{"resources": len(resources), "changed": changed}})
+		Message: fmt.Sprintf("%s was read: %d resources, %d not as declared", d.address, d.count(), changed),
+		Data:    map[string]any{"resources": d.count(), "changed": changed}})
 }
 
 // probe asks a device on which something is to be changed whether it has what
@@ -343,11 +343,23 @@ func (d *surveyed) why() error {
 
 // planned is the device as a plan keeps it.
 func (d *surveyed) planned() PlannedDevice {
-	p := PlannedDevice{Address: d.address, Identity: d.identity, Items: len(d.items), Removed: d.removed, Unmanaged: d.unmanaged}
+	p := PlannedDevice{Address: d.address, Identity: d.identity, Items: d.count(), Removed: d.removed, Unmanaged: d.unmanaged}
 	if d.err != nil {
 		p.Error, p.Hint, p.Refuses = d.why().Error(), hint.Of(d.err), d.refuses()
 	}
 	return p
+}
+
+// count is how many resources there are. Those that end access to others are a part of
+// these, unless there is something to end.
+func (d *surveyed) count() int {
+	n := len(d.items)
+	for i, item := range d.items {
+		if item.Closes != (ID{}) && (i >= len(d.found) || d.found[i] == nil) {
+			n--
+		}
+	}
+	return n
 }
 
 // errorData describes an error in an event.

@@ -130,6 +130,11 @@ type Kind[T any] struct {
 	Alone func(want, have *T) bool
 	// Holds names what only one resource of a server can have at a time.
 	Holds func(*T) []string
+	// Provides names what hosts get from it and may get from another resource of the
+	// server, the most specific name first: the other one comes before this one goes.
+	Provides func(*T) []string
+	// Fleeting things are nothing to be given back: only a run that is reverted does so.
+	Fleeting bool
 	// Undo is the way back from want after some steps towards it, where not all of
 	// it is to be undone.
 	Undo func(have, want *T, begun []remote.Step) []remote.Step

@@ -215,6 +215,20 @@ func (r *resource[T]) Holds(have plan.State) (now, then []string) {
 	return now, then
 }
 
+// Provides implements plan.Provider.
+func (r *resource[T]) Provides(have plan.State) (now, then []string) {
+	if r.kind.Provides == nil {
+		return nil, nil
+	}
+	if h := observed[T](have); h != nil {
+		now = r.kind.Provides(h)
+	}
+	if r.want != nil {
+		then = r.kind.Provides(r.want)
+	}
+	return now, then
+}
+
 // Verify implements plan.Resource: of what is restored, commit has read that it
 // is as before.
 func (r *resource[T]) Verify(ctx context.Context) error {

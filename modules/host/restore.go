@@ -20,7 +20,7 @@ func (r *resource[T]) revert(have plan.State) plan.Diff {
 		return plan.Diff{Left: "it cannot be reverted: " + no.err.Error()}
 	}
 	h := observed[T](have)
-	if h == nil && r.want == nil {
+	if h == nil && r.want == nil || r.kind.Fleeting && !r.kept.back {
 		return plan.Diff{}
 	}
 	d := plan.Diff{Changes: r.kind.changes(r.want, h)}
@@ -98,6 +98,16 @@ func Leaving[T any](r plan.Resource, have plan.State) (state *T, reverting bool)
 		return nil, false
 	}
 	return observed[T](have), it.kept.back
+}
+
+// Coming is what a resource is to make where nothing is yet; nil: it is none of T, or
+// something is there, or nothing is to be.
+func Coming[T any](r plan.Resource, have plan.State) *T {
+	it, ok := r.(*resource[T])
+	if !ok || have != nil {
+		return nil
+	}
+	return it.want
 }
 
 // stopped is the state of a resource that may not be led anywhere, nor anything else

@@ -21,7 +21,7 @@ func Kinds() []host.AnyKind {
 		// them, then who may be paused.
 		nic.PauseKind(), nic.DCBXKind(), nic.ETSKind(), nic.DSCPKind(), nic.PFCKind(), nic.BuffersKind(),
 		// NVMe over fabrics.
-		nvme.NVMeTHostKind(), nvme.NVMeTAuthKind(), nvme.NVMeTSubsystemKind(), nvme.NVMeTPortKind(), nvme.NVMeConnectionKind(), nvme.DHCHAPKeyKind(), nvme.TLSKeyKind(), nvme.AgentKind(),
+		nvme.NVMeTHostKind(), nvme.NVMeTAuthKind(), nvme.NVMeTSubsystemKind(), nvme.NVMeTPortKind(), nvme.NVMeTAccessKind(), nvme.NVMeConnectionKind(), nvme.DHCHAPKeyKind(), nvme.TLSKeyKind(), nvme.AgentKind(), nvme.AgentAccessKind(),
 		// Drives.
 		storage.VolumeGroupKind(), storage.VolumeKind(), storage.MirrorKind(),
 		// The system.

@@ -23,6 +23,8 @@ type Agent struct {
 	Bundle *bundle.Bundle `json:"-"` // where executables come from; nil when observed
 	Config string         // text of agent.ConfigPath; "" where the agent is no service, or not there
 	Unit   string         // text of agent.Unit; "" likewise
+	Exact  bool           `json:",omitempty"` // Config is all that hosts are to get, as was observed; else agent_access ends what they get beyond it
+	Yields []agent.Portal `json:"-"`          // that another engine takes over
 
 	// Unassigned are addresses where TCP is in its class because no class of the fabric
 	// says that it carries TCP: a portal there keeps the mark that it has.
@@ -88,7 +90,7 @@ func (a *Agent) Parse(s remote.Seen) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	have := &Agent{Name: a.Name, Platform: platform(string(out)), source: a.source, keeps: a.keeps}
+	have := &Agent{Name: a.Name, Platform: platform(string(out)), source: a.source, keeps: a.keeps, Exact: a.service()}
 	if a.Bundle != nil {
 		have.source = a.Bundle
 	}
@@ -172,7 +174,7 @@ func (a *Agent) exe(have *Agent) bundle.Executable {
 func (a *Agent) Goal(have *Agent) *Agent {
 	sum, _ := a.exe(have).Sum() // Parse has refused platforms without one
 	g := *a
-	g.Bundle, g.Platform, g.Binary = nil, have.Platform, sum
+	g.Bundle, g.Platform, g.Binary, g.Yields = nil, have.Platform, sum, nil
 	if a.service() {
 		g.Enabled, g.Active, g.RunningBinary, g.RunningConfig = true, true, sum, put.Sum(a.Config)
 	}
@@ -183,6 +185,7 @@ func (a *Agent) Goal(have *Agent) *Agent {
 func (a *Agent) absent() *Agent { return &Agent{Name: a.Name, Platform: a.Platform, source: a.source} }
 
 func (a *Agent) Diff(have *Agent) []plan.Change {
+	a = a.toward(have)
 	want := a.Binary
 	if a.Bundle != nil {
 		want, _ = a.exe(have).Sum() // Parse has refused platforms without one
@@ -218,6 +221,7 @@ func (a *Agent) wants(observed bool) bool { return a.Bundle != nil || observed }
 // Steps: the executable that is replaced stays beside the new
 // one as NAME.previous, which is what undo puts back.
 func (a *Agent) Steps(have *Agent) []remote.Step {
+	a = a.toward(have)
 	if a.Bundle == nil {
 		return a.restore(have)
 	}

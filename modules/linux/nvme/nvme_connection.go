@@ -68,6 +68,7 @@ func NVMeConnectionKind() *host.Kind[NVMeConnection] {
 		About: (*NVMeConnection).About, Boot: (*NVMeConnection).Boot, Left: (*NVMeConnection).Left, Advice: (*NVMeConnection).Advice,
 		Self: (*NVMeConnection).Self, All: (*NVMeConnection).All, Secrets: (*NVMeConnection).hides,
 		Inherit: (*NVMeConnection).inherit, Amid: (*NVMeConnection).amid, Tries: (*NVMeConnection).tries, Together: holdDisks,
+		Provides: (*NVMeConnection).provides,
 	}
 }
 
@@ -376,5 +377,8 @@ func (n *NVMeConnection) All(s remote.Seen) (out []host.Object) {
 	}
 	return out
 }
+
+// provides: a path from one of the server's addresses to the subsystem, or from any.
+func (n *NVMeConnection) provides() []string { return []string{n.NQN + " " + n.From.String(), n.NQN} }
 
 func (n *NVMeConnection) hides() []*[]byte { return []*[]byte{&n.Key, &n.CtrlKey} }

@@ -25,10 +25,16 @@ func holdDisks(rs []plan.Resource, states []plan.State) {
 			ending[disks{have.NQN, have.HostNQN}]++
 		}
 	}
+	replaced := map[string]bool{} // the subsystems to which another connection comes first
+	for i := range rs {
+		if next := host.Coming[NVMeConnection](rs[i], states[i]); next != nil && next.provides() != nil {
+			replaced[next.NQN] = true
+		}
+	}
 	free := storage.StoppedArrays(rs, states)
 	for i := range rs {
 		have := goes(i)
-		if have == nil {
+		if have == nil || replaced[have.NQN] {
 			continue
 		}
 		users := slices.DeleteFunc(slices.Clone(have.users), func(user string) bool { return free[firstWord(user)] })

@@ -28,6 +28,8 @@ type NVMeTPort struct {
 	Groups     map[int]string // states of ANA groups; group 1 is always there
 	Subsystems []string       // NQNs that are exported, in order
 
+	Elsewhere []string `json:"-"` // declared at other ports: nvmet_access ends their export here
+
 	foreign []string // observed: exported too, and not weft's
 }
 
@@ -134,6 +136,7 @@ func (n *NVMeTPort) where() string {
 
 func (n *NVMeTPort) Diff(have *NVMeTPort) []plan.Change {
 	n, have = host.Either(n, have, (*NVMeTPort).absent)
+	n = n.toward(have)
 	impact := plan.ImpactTraffic
 	if have.Transport == "" {
 		impact = plan.ImpactNone
@@ -148,6 +151,22 @@ func (n *NVMeTPort) Diff(have *NVMeTPort) []plan.Change {
 		impact = plan.ImpactNone
 	}
 	return append(out, plan.Changed("exports", strings.Join(have.Subsystems, " "), strings.Join(n.Subsystems, " "), impact)...)
+}
+
+// toward is what is wanted while hosts may still be using what is exported here, and is to
+// be so elsewhere.
+func (n *NVMeTPort) toward(have *NVMeTPort) *NVMeTPort {
+	if n.Address != have.Address || n.Transport != have.Transport {
+		return n
+	}
+	g := *n
+	for _, nqn := range n.Elsewhere {
+		if slices.Contains(have.Subsystems, nqn) && !slices.Contains(n.Subsystems, nqn) {
+			g.Subsystems = append(slices.Clip(g.Subsystems), nqn)
+		}
+	}
+	g.Subsystems = slices.Sorted(slices.Values(g.Subsystems))
+	return &g
 }
 
 func (n *NVMeTPort) groups(have *NVMeTPort) map[int]string {
@@ -167,6 +186,9 @@ func (n *NVMeTPort) Steps(have *NVMeTPort) []remote.Step {
 		return have.remove()
 	}
 	var steps []remote.Step
+	if have != nil {
+		n = n.toward(have)
+	}
 	if have == nil {
 		have = n.absent()
 		have.Groups = map[int]string{1: "optimized"}

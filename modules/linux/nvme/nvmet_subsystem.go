@@ -26,6 +26,7 @@ type NVMeTSubsystem struct {
 	AnyHost    bool     `json:",omitempty"` // everybody may connect, and no host is listed
 	Hosts      []string // names of those that may connect, in order
 	Namespaces map[uint32]NVMeTNamespace
+	Exact      bool `json:",omitempty"` // no other hosts, as was observed; else nvmet_access ends what others have
 }
 
 // NVMeTSubsystemKind is the kind nvmet_subsystem.
@@ -77,7 +78,7 @@ func (n *NVMeTSubsystem) Parse(s remote.Seen) (*NVMeTSubsystem, error) {
 		return nil, err
 	}
 	have := &NVMeTSubsystem{NQN: n.NQN, Serial: t[at+"/attr_serial"], Model: t[at+"/attr_model"], AnyHost: t[at+"/attr_allow_any_host"] == "1",
-		Hosts: t.in(at + "/allowed_hosts"), Namespaces: map[uint32]NVMeTNamespace{}}
+		Hosts: t.in(at + "/allowed_hosts"), Namespaces: map[uint32]NVMeTNamespace{}, Exact: true}
 	for _, name := range t.in(at + "/namespaces") {
 		id, err := strconv.ParseUint(name, 10, 32)
 		if err != nil {
@@ -105,6 +106,7 @@ func (n *NVMeTSubsystem) absent() *NVMeTSubsystem { return &NVMeTSubsystem{NQN: 
 func (n *NVMeTSubsystem) Diff(have *NVMeTSubsystem) []plan.Change {
 	gone := n == nil
 	n, have = host.Either(n, have, (*NVMeTSubsystem).absent)
+	n = n.toward(have)
 	impact := plan.ImpactNone
 	if gone {
 		impact = plan.ImpactTraffic
@@ -129,6 +131,16 @@ func (n *NVMeTSubsystem) Diff(have *NVMeTSubsystem) []plan.Change {
 	return out
 }
 
+// toward is what is wanted while the hosts that are admitted may still be using it.
+func (n *NVMeTSubsystem) toward(have *NVMeTSubsystem) *NVMeTSubsystem {
+	if n.Exact || n.Model == "" || n.AnyHost {
+		return n
+	}
+	g := *n
+	g.Hosts = slices.Sorted(slices.Values(both(n.Hosts, have.Hosts)))
+	return &g
+}
+
 func union(a, b map[uint32]NVMeTNamespace) []uint32 {
 	all := maps.Clone(a)
 	if all == nil {
@@ -151,6 +163,7 @@ func (n *NVMeTSubsystem) Steps(have *NVMeTSubsystem) []remote.Step {
 	} else if differs := n.identity(have); len(differs) > 0 {
 		steps = append(steps, write(n.dir(), differs...))
 	}
+	n = n.toward(have)
 	steps = append(steps, n.admit(have)...)
 	for _, id := range union(n.Namespaces, have.Namespaces) {
 		steps = append(steps, n.expose(id, have)...)
