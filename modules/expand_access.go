@@ -2,6 +2,7 @@ package modules
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -50,7 +51,14 @@ func (x *expansion) endAccess() {
 			}
 		}
 		kind := nvme.NVMeTAccessKind()
-		x.closing(e.id, plan.ID{Device: e.id.Device, Kind: kind.Name, Name: e.sub.NQN}, kind.Want(e.on, want), e.sub.Range, x.access.users[e.sub], e.of)
+		closes := []plan.ID{e.id}
+		for key, id := range x.exports {
+			if key.target == e.of {
+				closes = append(closes, id)
+			}
+		}
+		slices.SortFunc(closes[1:], func(a, b plan.ID) int { return strings.Compare(a.String(), b.String()) })
+		x.closing(closes, plan.ID{Device: e.id.Device, Kind: kind.Name, Name: e.sub.NQN}, kind.Want(e.on, want), e.sub.Range, x.access.users[e.sub], e.of)
 	}
 	for _, a := range x.access.agents {
 		var users []plan.ID
@@ -61,13 +69,13 @@ func (x *expansion) endAccess() {
 		}
 		kind := nvme.AgentAccessKind()
 		want := &nvme.AgentAccess{Config: a.want.Config, Yields: a.want.Yields, Unassigned: a.want.Unassigned}
-		x.closing(a.id, plan.ID{Device: a.id.Device, Kind: kind.Name, Name: a.id.Name}, kind.Want(a.on, want), a.targets[0].Range, users, a.targets...)
+		x.closing([]plan.ID{a.id}, plan.ID{Device: a.id.Device, Kind: kind.Name, Name: a.id.Name}, kind.Want(a.on, want), a.targets[0].Range, users, a.targets...)
 	}
 }
 
-// closing adds the resource that ends access to another one, after its users.
-func (x *expansion) closing(of, id plan.ID, is host.Thing, at hcl.Range, users []plan.ID, targets ...*inventory.Target) {
-	x.thing(id, is, at, of)
+// closing adds the resource that ends access to others, after their users.
+func (x *expansion) closing(of []plan.ID, id plan.ID, is host.Thing, at hcl.Range, users []plan.ID, targets ...*inventory.Target) {
+	x.thing(id, is, at, of[0])
 	for _, t := range targets {
 		x.stand(&t.Block, id)
 	}

@@ -42,8 +42,8 @@ func (d *surveyed) compare(s *survey, states []State) (changed int) {
 		}
 		f := &finding{have: states[n], diff: diff}
 		e, ok := entries[item.ID.Kind+"."+item.ID.Name]
-		if !ok && item.Closes != (ID{}) { // written before its kind was there
-			e, ok = entries[item.Closes.Kind+"."+item.Closes.Name]
+		if !ok && item.Closes != nil { // written before its kind was there
+			e, ok = entries[item.Closes[0].Kind+"."+item.Closes[0].Name]
 		}
 		if ok && item.prune == nil && !item.reverse {
 			f.drift = k.Drifted(e, states[n])

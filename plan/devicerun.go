@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -84,9 +83,17 @@ func (r *deviceRun) transact(ctx context.Context) error {
 			return s.err
 		}
 		if i == 0 {
+			if err := r.reread(ctx); err != nil {
+				return err
+			}
 			if err := r.begin(ctx); err != nil {
 				return err
 			}
+		}
+		if s.Diff.Empty() { // an earlier transaction has done it
+			s.applied, s.outcome = true, StepDone
+			r.settle(s)
+			continue
 		}
 		if err := r.apply(ctx, s); err != nil {
 			return err
@@ -238,22 +245,6 @@ func (r *deviceRun) putBack(ctx context.Context, cause error) {
 			s.outcome = taken
 		}
 	}
-}
-
-// kept says what the device keeps of the run after this transaction was reverted.
-func (r *deviceRun) kept() string {
-	var names []string
-	for e := r.earlier; e != nil; e = e.earlier {
-		for _, s := range e.steps {
-			if s.outcome == StepDone || s.outcome == StepFailedVerify {
-				names = append(names, s.ID.Kind+"."+s.ID.Name)
-			}
-		}
-	}
-	if names == nil {
-		return "is as it was"
-	}
-	return fmt.Sprintf("keeps %s (%s), and the %s begun after that were reverted", changes(len(names)), strings.Join(names, ", "), changes(len(r.steps)))
 }
 
 // grace is how long putting the device back may take.

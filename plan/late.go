@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A Provider is a Resource that provides what another resource of its device may provide as
@@ -102,4 +104,56 @@ func waves(steps []PlannedStep, needs [][]int, items map[ID]Item, live func(int)
 		}
 	}
 	return wave
+}
+
+// reread gives the steps of a later transaction what the earlier ones have left on the
+// device. They lead to the values of the plan, and change nothing else.
+func (r *deviceRun) reread(ctx context.Context) error {
+	if r.earlier == nil {
+		return nil
+	}
+	resources := make([]Resource, len(r.steps))
+	for i, s := range r.steps {
+		resources[i] = s.Resource
+	}
+	var states []State
+	err := r.detached(ctx, "reading", func(ctx context.Context) (err error) {
+		states, err = r.device.Read(ctx, resources)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read %s again: %w", r.address, err)
+	}
+	for i, s := range r.steps {
+		fresh := s.Resource.Diff(states[i])
+		switch {
+		case fresh.Err != nil:
+			return fmt.Errorf("read %s again: %s: %w", r.address, s.ID, fresh.Err)
+		case fresh.Left != "":
+			return fmt.Errorf("read %s again: %s: %s", r.address, s.ID, fresh.Left)
+		}
+		for _, c := range fresh.Changes {
+			if !slices.ContainsFunc(s.Diff.Changes, func(p Change) bool { return p.Path == c.Path && p.After == c.After }) {
+				return fmt.Errorf("read %s again: %s: %s is %q now, which the plan does not change", r.address, s.ID, c.Path, c.Before)
+			}
+		}
+		s.Have, s.Diff = states[i], fresh
+	}
+	return nil
+}
+
+// kept says what the device keeps of the run after this transaction was reverted.
+func (r *deviceRun) kept() string {
+	var names []string
+	for e := r.earlier; e != nil; e = e.earlier {
+		for _, s := range e.steps {
+			if s.outcome == StepDone || s.outcome == StepFailedVerify {
+				names = append(names, s.ID.Kind+"."+s.ID.Name)
+			}
+		}
+	}
+	if names == nil {
+		return "is as it was"
+	}
+	return fmt.Sprintf("keeps %s (%s), and the %s begun after that were reverted", changes(len(names)), strings.Join(names, ", "), changes(len(r.steps)))
 }

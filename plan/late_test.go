@@ -20,7 +20,7 @@ func renamedHost(t *testing.T) (w *world, after func() Input) {
 	w.keep()
 	for i := range w.items {
 		if w.items[i].ID.Kind == "access" {
-			w.items[i].After, w.items[i].Closes = []ID{{"h", "conn", "new"}}, ID{"t", "sub", "s"}
+			w.items[i].After, w.items[i].Closes = []ID{{"h", "conn", "new"}}, []ID{{"t", "sub", "s"}}
 		}
 	}
 	before := w.inputOf(func(item Item) bool { return item.ID.Name != "new" })

@@ -22,7 +22,7 @@ type Keeper interface {
 
 	// Restore returns the resource that leads from what an entry says was
 	// applied back to what was there before. Its Diff refuses nothing: what
-	// has drifted is left alone, see Diff.Left.
+	// has drifted is left alone, see Diff.Left. nil: it goes with another entry.
 	Restore(Entry) (Resource, error)
 
 	// Drifted reports whether what was last read is not what the entry says was
@@ -173,6 +173,9 @@ func (o *ownership) orphans(address string, k Keeper) ([]*Item, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the ledger's entry %s: %w", e.Key(), err)
 		}
+		if r == nil {
+			continue
+		}
 		items = append(items, &Item{ID: id, Resource: r, prune: &entries[i]})
 	}
 	return items, nil
@@ -312,14 +315,14 @@ func (s *survey) holds(address, other string) bool {
 func linkPrunes(items []Item, devices []*surveyed, moves Renames, after map[ID]map[ID]bool) {
 	at := make(map[ID]int)
 	all := make(map[ID]bool, len(items))
-	closes := map[ID]int{} // the items that end access to others
+	closes := map[ID][]int{} // the items that end access to others
 	for i, item := range items {
 		all[item.ID] = true
 		if item.prune != nil {
 			at[item.ID] = i
 		}
-		if item.Closes != (ID{}) {
-			closes[item.Closes] = i
+		for _, id := range item.Closes {
+			closes[id] = append(closes[id], i)
 		}
 	}
 	if len(at) == 0 {
@@ -341,11 +344,13 @@ func linkPrunes(items []Item, devices []*surveyed, moves Renames, after map[ID]m
 				if pruned && need != id && !after[need][id] {
 					items[n].Needs = append(items[n].Needs, id)
 				}
-				if c, ok := closes[id]; ok && pruned { // the host of a subsystem goes when the subsystem admits it no more
-					items[n].Needs = append(items[n].Needs, items[c].ID)
+				for _, c := range closes[id] { // the host of a subsystem goes when the subsystem admits it no more
+					if pruned {
+						items[n].Needs = append(items[n].Needs, items[c].ID)
+					}
 				}
-				if _, goes := at[id]; goes {
-					if c, ok := closes[need]; ok {
+				for _, c := range closes[need] {
+					if _, goes := at[id]; goes {
 						items[c].Needs = append(slices.Clip(items[c].Needs), id)
 					}
 				}

@@ -147,7 +147,7 @@ type Item struct {
 	Resource Resource
 	Needs    []ID      // must be converged before this one is touched
 	After    []ID      // what hosts use instead of what this takes from them: committed and proven before
-	Closes   ID        // whose access this ends: what rests on that one and is pruned goes before this
+	Closes   []ID      // whose access this ends, the one that it is a part of first: what rests on them and is pruned goes before this
 	Range    hcl.Range // the block it was written in
 	Protect  bool      // never pruned, nor changed at the cost of data
 

@@ -355,7 +355,7 @@ func (d *surveyed) planned() PlannedDevice {
 func (d *surveyed) count() int {
 	n := len(d.items)
 	for i, item := range d.items {
-		if item.Closes != (ID{}) && (i >= len(d.found) || d.found[i] == nil) {
+		if item.Closes != nil && (i >= len(d.found) || d.found[i] == nil) {
 			n--
 		}
 	}

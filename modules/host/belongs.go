@@ -15,6 +15,10 @@ import (
 
 // Belongs implements plan.Keeper.
 func (d *Machine) Belongs(roster []plan.Member, protect map[string]bool, released []string) plan.Resource {
+	released = slices.DeleteFunc(slices.Clone(released), func(key string) bool {
+		kind, _, _ := strings.Cut(key, ".")
+		return d.fleeting(plan.Entry{Kind: kind}) // it goes with what it is a part of
+	})
 	return &belongs{d, roster, protect, released}
 }
 

@@ -133,8 +133,8 @@ type Kind[T any] struct {
 	// Provides names what hosts get from it and may get from another resource of the
 	// server, the most specific name first: the other one comes before this one goes.
 	Provides func(*T) []string
-	// Fleeting things are nothing to be given back: only a run that is reverted does so.
-	Fleeting bool
+	Fleeting bool // nothing to be given back: only a run that is reverted does so
+	Additive bool // what it gives hosts beyond what is declared is ended by a fleeting kind
 	// Undo is the way back from want after some steps towards it, where not all of
 	// it is to be undone.
 	Undo func(have, want *T, begun []remote.Step) []remote.Step
@@ -203,6 +203,7 @@ type AnyKind interface {
 	// says was applied to what was there before.
 	restore(*Machine, plan.Entry) (Thing, error)
 	together([]plan.Resource, []plan.State)
+	fleeting() bool
 	// secrets opens a state as a ledger keeps it; false: it has no secrets.
 	secrets(json.RawMessage) (openState, bool)
 }
@@ -217,6 +218,8 @@ type declaration struct {
 func (k *Kind[T]) KindName() string { return k.Name }
 
 func (k *Kind[T]) Words() *inventory.BlockType { return k.Declares }
+
+func (k *Kind[T]) fleeting() bool { return k.Fleeting }
 
 func (k *Kind[T]) together(rs []plan.Resource, states []plan.State) {
 	if k.Together != nil {

@@ -135,10 +135,16 @@ func (d *Machine) Kept() plan.Kept {
 // Restore implements plan.Keeper.
 func (d *Machine) Restore(e plan.Entry) (plan.Resource, error) {
 	r, err := d.restore(e)
-	if err != nil {
+	if err != nil || d.fleeting(e) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// fleeting reports whether an entry is of a part of something else, which goes with that.
+func (d *Machine) fleeting(e plan.Entry) bool {
+	k := d.Known()[e.Kind]
+	return k != nil && k.fleeting()
 }
 
 func (d *Machine) restore(e plan.Entry) (Thing, error) {
@@ -305,6 +311,8 @@ func (l *ledger) found(r Thing, as plan.Entry, have plan.State) {
 	switch {
 	case at < 0:
 		l.Entries = append(l.Entries, as)
+	case l.Entries[at].State == plan.EntryCreated && r.additive(): // what it is to give no more is ended by another
+		l.Entries[at].Applied = as.Applied
 	case l.Entries[at].State == plan.EntryCreating && r.sameApplied(l.Entries[at].Applied, have):
 		l.Entries[at] = r.settled(l.Entries[at])
 		l.Entries[at].State = plan.EntryCreated
@@ -314,7 +322,7 @@ func (l *ledger) found(r Thing, as plan.Entry, have plan.State) {
 // write replaces the ledger on the server, whole and synced.
 func (d *Machine) write(ctx context.Context, l ledger, host Transport) error {
 	memory, name, host := d.os.Memory, d.ledgerPlace(), d.behind(host)
-	had := d.ledgers.own.made()
+	had := d.made(d.ledgers.own)
 	if l.gone {
 		if err := memory.Remove(ctx, host, d.owner, KeptLedger, KeptSecrets); err != nil {
 			return fmt.Errorf("remove the ledger %s: %w", name, err)
@@ -343,7 +351,7 @@ func (d *Machine) write(ctx context.Context, l ledger, host Transport) error {
 	if err := d.keepFormer(ctx, kept, host); err != nil {
 		return err
 	}
-	if had && !l.made() {
+	if had && !d.made(l) {
 		return d.tidy(ctx, host)
 	}
 	return nil
@@ -360,8 +368,8 @@ func (d *Machine) tidy(ctx context.Context, host Transport) error {
 
 // made reports whether anything that weft made is there: what it found as wanted
 // needs no folder.
-func (l ledger) made() bool {
-	return slices.ContainsFunc(l.Entries, func(e plan.Entry) bool { return e.State != plan.EntryAdopted })
+func (d *Machine) made(l ledger) bool {
+	return slices.ContainsFunc(l.Entries, func(e plan.Entry) bool { return e.State != plan.EntryAdopted && !d.fleeting(e) })
 }
 
 // renamed are what entries rest on, by the names that devices have now.

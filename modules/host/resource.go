@@ -24,6 +24,7 @@ type Thing interface {
 	Resource
 	Named(plan.ID)
 	key() string
+	additive() bool // see Kind.Additive
 	declared() bool // else it leads back to what a ledger says was there before
 	about() string
 	Boot() []string
@@ -83,6 +84,8 @@ type refused struct {
 func (r *resource[T]) key() string { return r.id.Kind + "." + r.id.Name }
 
 func (r *resource[T]) declared() bool { return r.kept == nil }
+
+func (r *resource[T]) additive() bool { return r.kind.Additive }
 
 func (r *resource[T]) Named(id plan.ID) {
 	r.id = id

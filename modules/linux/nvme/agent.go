@@ -50,7 +50,7 @@ type Agent struct {
 // AgentKind is the kind agent.
 func AgentKind() *host.Kind[Agent] {
 	return &host.Kind[Agent]{
-		Name:  "agent",
+		Name: "agent", Additive: true,
 		Looks: (*Agent).Looks, Parse: (*Agent).Parse, Diff: (*Agent).Diff, Steps: (*Agent).Steps, Absent: (*Agent).absent,
 		Goal: (*Agent).Goal, Left: (*Agent).Left, Why: (*Agent).Why, From: (*Agent).from, Alone: (*Agent).Alone,
 		Holds: (*Agent).Holds, Undo: (*Agent).Undo, Lost: (*Agent).Lost, Inherit: (*Agent).inherit,

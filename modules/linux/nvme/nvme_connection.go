@@ -115,11 +115,14 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 // subsystem.
 func (n *NVMeConnection) find(all []*controller) (mine, next *controller, live int) {
 	for _, c := range all {
-		if c.values["subsysnqn"] != n.NQN || c.values["hostnqn"] != n.HostNQN {
+		if c.values["subsysnqn"] != n.NQN {
 			continue
 		}
 		if c.values["state"] == "live" {
-			live++
+			live++ // by whatever name: the kernel joins the paths to a subsystem
+		}
+		if c.values["hostnqn"] != n.HostNQN {
+			continue
 		}
 		// A connection that begins anywhere keeps the kernel from making ours.
 		if c.address != n.Address || c.from.IsValid() && n.From.IsValid() && c.from != n.From {

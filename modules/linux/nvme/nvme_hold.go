@@ -14,15 +14,14 @@ import (
 // holdDisks refuses, before anything is done, to end all connections that lead to a
 // disk which something uses. One path of several may go.
 func holdDisks(rs []plan.Resource, states []plan.State) {
-	type disks struct{ nqn, host string }
-	ending := map[disks]int{}
+	ending := map[string]int{} // by subsystem
 	goes := func(i int) *NVMeConnection {
 		have, _ := host.Leaving[NVMeConnection](rs[i], states[i])
 		return have
 	}
 	for i := range rs {
 		if have := goes(i); have != nil && have.state == "live" {
-			ending[disks{have.NQN, have.HostNQN}]++
+			ending[have.NQN]++
 		}
 	}
 	replaced := map[string]bool{} // the subsystems to which another connection comes first
@@ -38,7 +37,7 @@ func holdDisks(rs []plan.Resource, states []plan.State) {
 			continue
 		}
 		users := slices.DeleteFunc(slices.Clone(have.users), func(user string) bool { return free[firstWord(user)] })
-		if len(users) == 0 || ending[disks{have.NQN, have.HostNQN}] < have.paths {
+		if len(users) == 0 || ending[have.NQN] < have.paths {
 			continue
 		}
 		states[i] = host.Stopped(hint.Wrap(fmt.Errorf("%s is not disconnected: %s", have.Device, strings.Join(users, "; ")),

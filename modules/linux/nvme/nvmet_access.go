@@ -32,7 +32,9 @@ func NVMeTAccessKind() *host.Kind[NVMeTAccess] {
 	}
 }
 
-func (n *NVMeTAccess) unwritable() error { return put.CheckNQNs(append([]string{n.NQN}, n.Hosts...)...) }
+func (n *NVMeTAccess) unwritable() error {
+	return put.CheckNQNs(append([]string{n.NQN}, n.Hosts...)...)
+}
 
 func (n *NVMeTAccess) Looks() []remote.Look { return []remote.Look{nvmetLook()} }
 

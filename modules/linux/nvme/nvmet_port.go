@@ -36,7 +36,7 @@ type NVMeTPort struct {
 // NVMeTPortKind is the kind nvmet_port.
 func NVMeTPortKind() *host.Kind[NVMeTPort] {
 	return &host.Kind[NVMeTPort]{
-		Name:  "nvmet_port",
+		Name: "nvmet_port", Additive: true,
 		Looks: (*NVMeTPort).Looks, Parse: (*NVMeTPort).Parse, Diff: (*NVMeTPort).Diff, Steps: (*NVMeTPort).Steps,
 		Check: (*NVMeTPort).unwritable, Boot: (*NVMeTPort).Boot, Advice: (*NVMeTPort).Advice, Self: (*NVMeTPort).Self,
 		All: (*NVMeTPort).All, Keeps: (*NVMeTPort).Keeps, Holds: (*NVMeTPort).Holds,

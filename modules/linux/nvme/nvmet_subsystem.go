@@ -32,7 +32,7 @@ type NVMeTSubsystem struct {
 // NVMeTSubsystemKind is the kind nvmet_subsystem.
 func NVMeTSubsystemKind() *host.Kind[NVMeTSubsystem] {
 	return &host.Kind[NVMeTSubsystem]{
-		Name:  "nvmet_subsystem",
+		Name: "nvmet_subsystem", Additive: true,
 		Looks: (*NVMeTSubsystem).Looks, Parse: (*NVMeTSubsystem).Parse, Diff: (*NVMeTSubsystem).Diff, Steps: (*NVMeTSubsystem).Steps,
 		Check: (*NVMeTSubsystem).unwritable, Boot: (*NVMeTSubsystem).Boot, Advice: (*NVMeTSubsystem).Advice,
 		Self: (*NVMeTSubsystem).Self, All: (*NVMeTSubsystem).All,
