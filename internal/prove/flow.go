@@ -129,8 +129,9 @@ type run struct {
 	in    Input
 	hosts hosts
 
-	asking   *observer // made when something is asked first
-	measured *Result   // nil: nothing was
+	said     map[*inventory.Server]saying // by weft-target, when it was asked last
+	asking   *observer                    // made when something is asked first
+	measured *Result                      // nil: nothing was
 
 	left []Judgement    // what a sample of flows leaves out
 	only map[wayTo]bool // ways that are proven; nil: all

@@ -21,6 +21,8 @@ type Judgement struct {
 	Note    string        `json:"note,omitempty"`    // what else a reader must know
 	Where   string        `json:"where,omitempty"`   // of a failure: at a place, or undecided between some
 
+	Degraded string `json:"degraded,omitempty"` // of a pass: why something else stands in for what was declared, which the files allow
+
 	unread bool // the device of a hop did not answer
 
 	Absence

@@ -156,7 +156,11 @@ func (s *staged) weigh(res *prove.Result) (rollout.Verdict, string) {
 	if judged == 0 && len(accepted) == 0 && s.env.Rehearsal == nil {
 		verdict, why = prove.Inconclusive, "there is nothing that could be judged"
 	}
-	return rollout.Verdict(verdict), uncovered(verdict, why, accepted, res)
+	why = uncovered(verdict, why, accepted, res)
+	if text := res.DegradedAllowed(); verdict == prove.Pass && text != "" {
+		why = strings.TrimPrefix(why+"; "+text, "; ")
+	}
+	return rollout.Verdict(verdict), why
 }
 
 // uncovered adds to a reason what a gate did not measure: what passes says it, and a partial

@@ -65,9 +65,13 @@ func concluded(w io.Writer, s Style, r *prove.Result) {
 
 // Conclusion is the verdict of a result, with what it does not cover.
 func Conclusion(r *prove.Result) string {
+	degraded := r.DegradedAllowed()
+	if degraded != "" {
+		degraded = ", " + degraded
+	}
 	c := r.Coverage()
 	if c.Whole() {
-		return string(r.Verdict)
+		return string(r.Verdict) + degraded
 	}
 	var parts []string
 	if c.Pairs > 0 {
@@ -83,7 +87,7 @@ func Conclusion(r *prove.Result) string {
 		}
 		parts = append(parts, allowed+SomeOf(c.Allowed))
 	}
-	return string(r.Verdict) + " (" + strings.Join(parts, "; ") + ")"
+	return string(r.Verdict) + " (" + strings.Join(parts, "; ") + ")" + degraded
 }
 
 // AllowUnmeasured is the line that would allow what a partial result lacks; "": there is

@@ -309,6 +309,9 @@ func (a *Agent) Left() string {
 	if len(a.closed) == 0 {
 		return a.keptMarks()
 	}
+	if list := a.unreached(); len(list) > 0 {
+		return shut(list)
+	}
 	return fmt.Sprintf("DEGRADED: %d portals of %s are not open: %s", len(a.closed), strings.ToUpper(a.closed[0].Transport), a.closed[0].Error)
 }
 

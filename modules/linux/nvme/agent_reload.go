@@ -88,6 +88,9 @@ func (a *Agent) Lost(now *Agent, back bool) error {
 			return fmt.Errorf("the portal %s of %s was open before and is not any more: %s", p.Address, strings.ToUpper(p.Transport), p.Error)
 		}
 	}
+	if err := a.unopened(now); err != nil && !back {
+		return err
+	}
 	if back && a.hosts > 0 && now.hosts == 0 {
 		return fmt.Errorf("hosts had %d connections to it and have not come back", a.hosts)
 	}

@@ -114,3 +114,29 @@ func TestMarksOfPortals(t *testing.T) {
 		}
 	}
 }
+
+// A portal of RDMA that stays closed undoes the change that was to open it, unless TCP is
+// open in its place.
+func TestUnopenedPortals(t *testing.T) {
+	rdma, tcp := agent.Portal{Transport: "rdma", Address: "10.0.0.1:4420"}, agent.Portal{Transport: "tcp", Address: "10.0.0.1:4420"}
+	other := agent.Portal{Transport: "tcp", Address: "10.0.0.1:4421"}
+	closed := []agent.PortalStatus{{Portal: rdma, Error: "no device"}}
+	for name, test := range map[string]struct {
+		before, now Agent
+		want        bool
+	}{
+		"nothing in its place": {Agent{}, Agent{open: []agent.Portal{other}, closed: closed}, true},
+		"TCP is open":          {Agent{}, Agent{open: []agent.Portal{tcp, other}, closed: closed}, false},
+		"it was closed before": {Agent{open: []agent.Portal{other}, closed: closed}, Agent{open: []agent.Portal{other}, closed: closed}, false},
+		"TCP was open before":  {Agent{open: []agent.Portal{tcp}, closed: closed}, Agent{open: []agent.Portal{other}, closed: closed}, true},
+		"everything is open":   {Agent{}, Agent{open: []agent.Portal{rdma, tcp}}, false},
+	} {
+		err := test.before.Lost(&test.now, false)
+		if (err != nil) != test.want || err != nil && !strings.Contains(err.Error(), "portals 10.0.0.1:4420 of RDMA: no device") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := test.before.Lost(&test.now, true); err != nil {
+			t.Errorf("%s, as before again: %v", name, err)
+		}
+	}
+}
