@@ -55,7 +55,7 @@ func (s *Session) login(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.wire = &wire{conn: conn}
+	s.wire, s.version = &wire{conn: conn}, ""
 	p, err := platform.NewPlatform(s.dialect.Platform, s.name,
 		options.WithCustomTransport(s.wire),
 		options.WithAuthBypass(),

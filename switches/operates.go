@@ -26,7 +26,7 @@ type Running struct {
 // Observe reads what is configured and what PFC does: one pass over the switch, without an
 // intent. Unlike Read it fits nothing.
 func (s *Session) Observe(ctx context.Context) (Reading, map[string]string, error) {
-	out, err := s.showAll(ctx)
+	out, err := s.ShowAll(ctx)
 	if err != nil {
 		return Reading{}, nil, err
 	}

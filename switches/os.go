@@ -121,6 +121,8 @@ type Dialect struct {
 	Platform []byte        // scrapligo platform definition, YAML
 	Hello    string        // the last line that every login types, according to it
 	Prompt   string        // regular expression: where commands are run, according to it
+	Version  string        // prints what the switch is; the first of OS.Show
+	Identity string        // regular expression: its output is that of this OS
 	Refusals []string      // regular expressions: any match in a reply is a refusal
 	Absent   string        // regular expression: a refusal of a line that the switch does not have
 	Harmless []string      // regular expressions: output of a configuration line that means nothing

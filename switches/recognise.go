@@ -70,6 +70,10 @@ const settle = 300 * time.Millisecond
 
 // strange is a device whose prompt is of no system.
 func strange(name string, w *wire) error {
+	if is, _ := foreignIn(w.said()); is != "" {
+		no := &UnlikeError{Is: is}
+		return hint.Wrap(fmt.Errorf("%s is %s, which weft does not speak; the last it said is %q", name, is, quoteLast(w.said())), "%s", no.advice())
+	}
 	return hint.Wrap(fmt.Errorf("%s shows the prompt of no switch system that weft knows; the last it said is %q", name, quoteLast(w.said())),
 		"switches of other systems are described with unmanaged = true; a server belongs into --hosts")
 }

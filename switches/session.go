@@ -33,6 +33,7 @@ type Session struct {
 	dial    Dial
 	timeout time.Duration
 
+	version  string // its answer to Dialect.Version in this login; "": it was not asked
 	wire     *wire
 	net      *network.Driver
 	prompt   string // as printed last
@@ -66,7 +67,7 @@ func (s *Session) Close() error {
 
 // Read shows what the driver needs for want, and parses and fits it.
 func (s *Session) Read(ctx context.Context, want Intent) (Reading, error) {
-	out, err := s.showAll(ctx)
+	out, err := s.ShowAll(ctx)
 	if err != nil {
 		return Reading{}, err
 	}
@@ -74,11 +75,18 @@ func (s *Session) Read(ctx context.Context, want Intent) (Reading, error) {
 	return c.For(want), err
 }
 
-// showAll shows what the driver needs, and refuses an answer that is cut off.
-func (s *Session) showAll(ctx context.Context) (map[string]string, error) {
-	out, err := s.Show(ctx, s.os.Show)
+// ShowAll identifies the switch and shows what Parse reads. It refuses an answer that is cut off.
+func (s *Session) ShowAll(ctx context.Context) (map[string]string, error) {
+	if err := s.Identify(ctx); err != nil {
+		return nil, err
+	}
+	rest := slices.DeleteFunc(slices.Clone(s.os.Show), func(line string) bool { return line == s.dialect.Version })
+	out, err := s.Show(ctx, rest)
 	if err != nil {
 		return nil, err
+	}
+	if s.dialect.Version != "" {
+		out[s.dialect.Version] = s.version
 	}
 	for _, cmd := range s.os.Show {
 		if last := lastLine(out[cmd]); cutShort.MatchString(last) {

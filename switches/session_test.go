@@ -176,6 +176,9 @@ func TestCutShort(t *testing.T) {
 		answers := ""
 		for _, cmd := range nxos.OS().Show {
 			answers += "leaf-a# " + cmd + "\n"
+			if cmd == "show version" {
+				answers += "  NXOS: version 10.4(3)\n"
+			}
 			if cmd == "show running-config" {
 				answers += "hostname leaf-a\nfeature lldp\ninterface Ethernet1/1\n  mtu 9216\ninterface Ethernet1/2\n  mtu 9216\n" + end + "\n"
 				break

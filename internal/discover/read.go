@@ -135,7 +135,10 @@ func (r *Reach) readSwitch(ctx context.Context, name string) (*Switch, error) {
 		return nil, err
 	}
 	defer s.Close()
-	out, err := s.Show(ctx, os.Show)
+	out, err := s.ShowAll(ctx)
+	if errors.As(err, new(*switches.UnlikeError)) {
+		return nil, err
+	}
 	var have switches.Reading
 	if err == nil {
 		have, err = os.Parse(out)

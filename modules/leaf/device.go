@@ -125,6 +125,9 @@ func (d *Device) connect(ctx context.Context) error {
 		return switches.Advise(told(err), systems.All())
 	}
 	s.Log = d.cfg.Say
+	if err := s.Identify(ctx); err != nil {
+		return errors.Join(told(err), s.Close())
+	}
 	d.session = s
 	return nil
 }

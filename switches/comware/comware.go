@@ -64,6 +64,7 @@ const (
 func dialect() switches.Dialect {
 	return switches.Dialect{
 		Platform: []byte(platform), Hello: "screen-length disable", Prompt: prompt,
+		Version: showVersion, Identity: `Comware (?:Platform )?Software`,
 		Refusals: []string{
 			`(?m)^ ?% ?\w`,
 			`(?i)found at '\^' position`,

@@ -50,6 +50,7 @@ const (
 func dialect() switches.Dialect {
 	return switches.Dialect{
 		Platform: []byte(platform), Hello: "terminal dont-ask", Prompt: prompt,
+		Version: showVersion, Identity: `(?m)Nexus Operating System|\bNX-OS\b|^ *NXOS: +version|^ *cisco Nexus`,
 		Refusals: []string{
 			`(?m)^% ?\w`,
 			`(?i)(invalid|incomplete|ambiguous).* at '\^' marker`,
