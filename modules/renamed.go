@@ -46,7 +46,7 @@ func fabricRenamed(m *inventory.Model, p *plan.Plan, s plan.PlannedStep) {
 	c := change(s, "policies")
 	was, ours := strings.CutPrefix(c.Before, switches.ObjectName(m.Name, ""))
 	now := slices.IndexFunc(m.Fabrics, func(f *inventory.Fabric) bool { return c.After == switches.ObjectName(m.Name, f.OnDevices()) })
-	if !ours || now < 0 || !hclsyntax.ValidIdentifier(was) || slices.ContainsFunc(m.Fabrics, func(f *inventory.Fabric) bool { return f.OnDevices() == was }) {
+	if !ours || now < 0 || m.Fabrics[now].Addr == "fabric."+was || !hclsyntax.ValidIdentifier(was) || slices.ContainsFunc(m.Fabrics, func(f *inventory.Fabric) bool { return f.OnDevices() == was }) {
 		return
 	}
 	text := fmt.Sprintf("policies of fabric.%s stand on it: if the block only got another name write this, which changes nothing there:\nmoved {\n  from = fabric.%s\n  to   = %s\n}", was, was, m.Fabrics[now].Addr)
@@ -135,7 +135,7 @@ func moving(kind, name, now string) string {
 	if k := inventory.KeyOf(now); k != "" {
 		name = strings.TrimSuffix(name, "-"+url.PathEscape(k))
 	}
-	if !hclsyntax.ValidIdentifier(name) {
+	if !hclsyntax.ValidIdentifier(name) || kind+"."+name == inventory.BlockOf(now) { // it has another key, and no other name
 		return ""
 	}
 	return fmt.Sprintf("moved {\n  from = %s.%s\n  to   = %s\n}", kind, name, inventory.BlockOf(now))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"weft/internal/slice"
 )
@@ -27,8 +28,7 @@ func Make(ctx context.Context, in Input) (*Plan, error) {
 		Format: Format, Version: in.Version, Owner: in.Owner, Simulated: in.Simulated,
 		Destroy: in.Destroy, Skip: in.SkipUnreachable, Select: in.Select,
 		Refusals: s.refusals, Left: s.left,
-		AllowDestroy: in.AllowDestroy,
-		Created:      in.Now().UTC(), Notes: in.Notes, Sources: in.Sources, Inputs: in.Inputs,
+		Created: in.Now().UTC(), Notes: in.Notes, Sources: in.Sources, Inputs: in.Inputs,
 		Devices: make([]PlannedDevice, 0, len(s.devices)),
 	}
 	if in.Reverse != nil {
@@ -54,6 +54,7 @@ func Make(ctx context.Context, in Input) (*Plan, error) {
 			p.Steps = append(p.Steps, newPlannedStep(item, f, needs[i], s.items))
 		}
 	}
+	p.allow(in.AllowDestroy)
 	if in.Disposable {
 		for _, s := range p.losing() {
 			p.AllowDestroy = append(slices.Clip(p.AllowDestroy), s.ID.String())
@@ -74,15 +75,19 @@ func (p *Plan) losing() []PlannedStep {
 	})
 }
 
-// refuseLoss refuses them, each with how all of them are allowed.
+// refuseLoss refuses them. The first says how all of them are allowed.
 func (p *Plan) refuseLoss() {
 	list := p.losing()
 	advice := "to allow it by name, plan again with"
+	if len(list) > 1 {
+		advice = fmt.Sprintf("to allow all %d by name, plan again with", len(list))
+	}
 	for _, s := range list {
-		advice += fmt.Sprintf(" --allow-destroy='%s'", s.ID)
+		advice += fmt.Sprintf(" --allow-destroy='%s'", strings.ReplaceAll(s.ID.String(), "'", `'\''`)) // for a shell
 	}
 	for _, s := range list {
 		p.Refusals = append(p.Refusals, Refusal{ID: s.ID, Range: s.Range, Text: "its data would be lost, which --allow-destroy does not allow", Hint: advice})
+		advice = ""
 	}
 }
 

@@ -34,7 +34,7 @@ type Input struct {
 	Select          Selection                    // of Make; Apply takes that of the plan
 	Destroy         bool                         // prune everything that ledgers hold; Apply: as the plan
 	SkipUnreachable bool                         // leave out devices that cannot be reached; Apply: as the plan
-	AllowDestroy    []string                     // resources (device/kind.name) whose data may be lost; Apply: as the plan
+	AllowDestroy    []string                     // patterns of resources (device/kind.name) whose data may be lost; Apply: as the plan
 	Disposable      bool                         // the devices are a twin's and hold nobody's data: any of it may be lost
 
 	// Arrange is called by Make with the plan before it is announced: it may order

@@ -21,9 +21,7 @@ func (a *app) hubCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "hub", Short: "A server that keeps runs for people, pipelines and workers together",
 		Long: `hub is NATS JetStream inside weft: the store of runs that several machines share.
-Its directory is all of it. What it acknowledges is on disk.
-
-See internal/hub/hub.md.`,
+Its directory is all of it. What it acknowledges is on disk.`,
 		Args: known, RunE: helps,
 	}
 	var dir string
@@ -106,7 +104,7 @@ listens for the others, and --peer for each of the others.
 
 With --http it also shows the runs of all owners in a browser, read-only: on loopback,
 or with TLS and the hub's own certificate or --http-cert. A browser is let in by a
-token that is printed, once. See internal/page/page.md.`,
+token that is printed, once.`,
 		RunE: a.does(func(ctx context.Context, _ []string) error {
 			p, err := placed(*dir)
 			if err != nil {

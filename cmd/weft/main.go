@@ -161,6 +161,9 @@ There is no state file: every command reads the devices.`,
 		},
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
+	root.Version = version()
+	root.SetVersionTemplate(versionLine() + "\n")
+	root.InitDefaultVersionFlag()
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)

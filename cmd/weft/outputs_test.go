@@ -36,3 +36,22 @@ func TestOutputFlags(t *testing.T) {
 		t.Errorf("only %d flags were found", seen)
 	}
 }
+
+// TestHelpStandsAlone: help names no file of the repository, which people who have the
+// program alone do not have.
+func TestHelpStandsAlone(t *testing.T) {
+	var each func(cmd *cobra.Command)
+	each = func(cmd *cobra.Command) {
+		text := cmd.Short + cmd.Long + cmd.Example
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { text += f.Usage })
+		for _, place := range []string{"internal/", "switches/", "modules/", "cmd/weft", "README", "CONTRIBUTING"} {
+			if strings.Contains(text, place) {
+				t.Errorf("%s refers to %s", cmd.CommandPath(), place)
+			}
+		}
+		for _, sub := range cmd.Commands() {
+			each(sub)
+		}
+	}
+	each((&app{}).root())
+}

@@ -41,7 +41,7 @@ func (f *planFlags) scope(cmd *cobra.Command) {
 	s.StringArrayVar(&f.exclude, "exclude", nil, "not this device, block or resource, nor what needs it; may be repeated")
 	s.StringVar(&f.unreachable, "unreachable", "fail", "fail, or skip: go on without devices that cannot be reached, and what needs them")
 	s.StringVar(&f.maxImpact, "max-impact", "", "refuse a plan with a worse impact: none, traffic, link-flap, reboot or data-loss")
-	s.StringArrayVar(&f.allowDestroy, "allow-destroy", nil, "allow this resource (device/kind.name) to lose data: it is kept with the plan; may be repeated")
+	s.StringArrayVar(&f.allowDestroy, "allow-destroy", nil, "allow this resource (device/kind.name; * stands for a name or a key) to lose data: the plan keeps the names; may be repeated")
 	s.BoolVar(&f.show.Lines, "show-config", false, "also show the exact lines that would be sent, and their undo")
 	s.BoolVar(&f.show.Concise, "concise", false, "leave out devices that answered, and what is described without effect")
 }
@@ -60,6 +60,11 @@ func (f *planFlags) narrow(in *plan.Input) error {
 	if _, err := f.impact(); err != nil {
 		return err
 	}
+	for _, pattern := range f.allowDestroy {
+		if err := plan.CheckAllow(pattern); err != nil {
+			return usage(hint.Wrap(fmt.Errorf("--allow-destroy: %w", err), "%s", hint.Of(err)))
+		}
+	}
 	if f.destroy && len(f.target)+len(f.exclude) > 0 {
 		return usage(errors.New("--destroy removes everything: --target and --exclude do not go with it"))
 	}
@@ -73,7 +78,14 @@ func unmatched(in *plan.Input, made *plan.Plan) error {
 		return usage(hint.Wrap(fmt.Errorf("%s: nothing is declared at that address", strings.Join(list, ", ")),
 			"addresses are those that weft plan prints, such as server.node[\"st1\"] or server.node[\"st1\"]/mtu.p0"))
 	}
-	if made != nil && len(made.Devices) == 0 && len(in.Select.Exclude) > 0 {
+	if made == nil {
+		return nil
+	}
+	if list := in.Unallowed(made); len(list) > 0 {
+		return usage(hint.Wrap(fmt.Errorf("--allow-destroy: %s: nothing of that name would lose data in this plan", strings.Join(list, ", ")),
+			"leave it out; the plan without --allow-destroy prints the names"))
+	}
+	if len(made.Devices) == 0 && len(in.Select.Exclude) > 0 {
 		return usage(errors.New("--exclude leaves nothing of what is declared and selected"))
 	}
 	return nil

@@ -22,7 +22,7 @@ func (a *app) recordCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "record SWITCH", Short: "Write what a switch says as a test case, without secrets",
 		Long: `record asks a switch everything that weft reads of it, takes the secrets out, and
-writes a case (txtar) for switches/testdata: what the switch printed, what the
+writes a test case of weft (txtar): what the switch printed, what the
 files wish, and the lines that weft would send. It changes nothing.
 
 Taken out are passwords, communities, keys and hashes in the forms that switches

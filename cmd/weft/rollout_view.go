@@ -53,7 +53,7 @@ until it is interrupted. Nothing can be changed with it, and no device is asked.
 
 It listens on loopback unless --http says otherwise, and then needs a certificate. A
 browser is let in by the token that is printed, once; each use has the next one
-printed. See internal/page/page.md.`,
+printed.`,
 		RunE: a.does(func(ctx context.Context, args []string) error { return a.viewRuns(ctx, h, args) }),
 	}
 	h.flags(cmd.Flags(), "127.0.0.1:0", "address and port to listen at; port 0 takes a free one")

@@ -25,9 +25,7 @@ func (a *app) storeCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "store", Short: "Where runs are kept: try it out, see and break leases",
 		Long: `store is about where runs are kept: what --store, WEFT_STORE or the store block of the
-files name, or .weft/store.
-
-See internal/store/store.md.`,
+files name, or .weft/store.`,
 		Args: known, RunE: helps,
 	}
 	lease := &cobra.Command{Use: "lease", Short: "Who has what: list, break", Args: known, RunE: helps,

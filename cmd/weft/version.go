@@ -12,6 +12,11 @@ import (
 
 func version() string { return language.Version }
 
+// versionLine is the version with that of the agents, which weft --version prints as well.
+func versionLine() string {
+	return fmt.Sprintf("weft %s (%s) %s/%s", version(), agent.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
 func (a *app) versionCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: exactly(),
@@ -20,7 +25,7 @@ func (a *app) versionCmd() *cobra.Command {
 				a.begin(cmd)
 				return
 			}
-			fmt.Fprintf(a.stdout, "weft %s (%s) %s/%s\n", version(), agent.Version(), runtime.GOOS, runtime.GOARCH)
+			fmt.Fprintln(a.stdout, versionLine())
 		},
 	}
 }

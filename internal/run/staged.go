@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"weft/internal/hint"
 	"weft/plan"
 	"weft/plan/rollout"
 )
@@ -180,6 +181,9 @@ func (s *staged) at(ctx context.Context, do func(rollout.Engine) error) error {
 	}
 	if s.env.Audience != nil {
 		s.env.Audience.Reached(s.run, s.plan)
+	}
+	if errors.As(err, new(*plan.StaleError)) && s.run.State.Underway() {
+		err = hint.Wrap(err, "set back on the devices what changed, then go on: weft rollout step; or end the rollout with weft rollout abort or rollback, and plan again")
 	}
 	if err != nil && !errors.As(err, new(*Error)) {
 		return ended(nil, err)

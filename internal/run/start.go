@@ -128,7 +128,7 @@ func Continue(ctx context.Context, e *Env, rec *Record, o Order) error {
 		return hint.Wrap(because(Waits, fmt.Errorf("the %s of %s is %s: %s", s.spec.Name, r.Begun.Format("2006-01-02 15:04 MST"), r.State, r.Why)),
 			"see weft rollout status; go on with weft rollout promote or resume, or end it with weft rollout rollback or abort")
 	}
-	if more := slices.DeleteFunc(slices.Clone(o.AllowDestroy), func(name string) bool { return slices.Contains(s.plan.AllowDestroy, name) }); len(more) > 0 {
+	if more := slices.DeleteFunc(slices.Clone(o.AllowDestroy), s.plan.Allows); len(more) > 0 {
 		return because(Misused, hint.Wrap(fmt.Errorf("the plan that %s goes on with does not allow %s to lose data", s.spec.Name, strings.Join(more, ", ")),
 			"go on without that; or end it with weft rollout rollback or abort, and plan anew"))
 	}

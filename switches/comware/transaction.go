@@ -51,7 +51,7 @@ func (c commitDelay) delay(ctx context.Context, t *switches.Transaction) (n int,
 	}
 	unit, least, most, err := c.askDelay(ctx, t)
 	if errors.As(err, new(*switches.GuardError)) {
-		return 0, hint.Wrap(err, `without a timed revert that is understood weft changes nothing here: a job of its scheduler is none (switches/comware.md says why). With commit_confirm = "none" weft itself takes its lines back when something fails, as long as it reaches the switch; have its console at hand`)
+		return 0, hint.Wrap(err, `without a timed revert that is understood weft changes nothing here: a job of its scheduler is none. With commit_confirm = "none" weft itself takes its lines back when something fails, as long as it reaches the switch; have its console at hand`)
 	}
 	if err != nil {
 		return 0, err

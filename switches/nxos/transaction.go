@@ -49,7 +49,7 @@ func (dualStage) Begin(ctx context.Context, t *switches.Transaction) error {
 		err = switches.NewRefusedError(dual, reply)
 	}
 	if err = t.Unguarded(err); errors.As(err, new(*switches.GuardError)) {
-		return hint.Wrap(err, `two-stage commit needs NX-OS 10, and no other timed revert can be had here (switches/nxos.md says why). With commit_confirm = "none" weft itself takes its lines back when something fails, as long as it reaches the switch; have its console at hand`)
+		return hint.Wrap(err, `two-stage commit needs NX-OS 10, and no other timed revert can be had here. With commit_confirm = "none" weft itself takes its lines back when something fails, as long as it reaches the switch; have its console at hand`)
 	}
 	return err
 }
