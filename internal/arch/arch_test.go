@@ -86,8 +86,11 @@ var may = map[string][]string{
 	"internal/view":   {"plan", "plan/rollout", "internal/prove"},
 	"internal/report": {"plan", "plan/rollout", "internal/prove", "internal/view"},
 	"internal/graph":  {"inventory"},
-	"internal/doctor": {"inventory", "inventory/catalogue", "modules/host", "modules/leaf", "switches", "internal/review"},
-	"internal/review": {"plan", "inventory/problem", "internal/view"},
+	// The network model of the files, and what readings say of each place in it.
+	"internal/topology": {"inventory"},
+	"internal/lossless": {"internal/topology", "inventory", "modules/host", "modules/leaf", "switches"},
+	"internal/doctor":   {"inventory", "inventory/catalogue", "modules/host", "modules/leaf", "switches", "internal/review"},
+	"internal/review":   {"plan", "inventory/problem", "internal/view"},
 
 	// The lab shares no code with the drivers it stands in for.
 	"internal/lab":            {"inventory", "internal/remote/...", "internal/lab/..."},

@@ -94,6 +94,7 @@ type NICHealth struct {
 	Lost    *uint64           `json:"fec_lost,omitempty"`       // blocks that FEC could not mend
 	GIDs    []GID             `json:"gids,omitempty"`           // nil: not known
 	Classes *[8]int           `json:"prio_tc,omitempty"`        // class of each priority; nil: not known
+	ECN     *[8]bool          `json:"ecn,omitempty"`            // whether it answers marks, by priority; nil: not known
 	Direct  *Direct           `json:"network_direct,omitempty"` // nil: its system is not Windows
 	Silent  map[string]string `json:"silent,omitempty"`         // what it does not tell, and what it said instead
 }

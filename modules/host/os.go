@@ -41,6 +41,8 @@ type OS struct {
 	Fence  *Fence    // nil: what comes too late is not refused by the machine
 	Facts  *Teller   // nil: it does not say what it is
 	Health *Examiner // nil: nor how it is
+	// Reading reads what its NICs are set to; nil: Health tells it.
+	Reading *Reader
 
 	Counters Meter   // nil: what its NICs count is not measured
 	Probe    *Prober // nil: what its kernel has connected is not known

@@ -41,6 +41,7 @@ echo "= $i dcbx"; dcb -j dcbx show dev "$i" 2>&1
 echo "= $i flags"; ethtool --show-priv-flags "$i" 2>&1
 echo "= $i count"; ethtool -S "$i" 2>&1
 echo "= $i optics"; ethtool -m "$i" 2>&1
+echo "= $i ecn"; grep -sH "" /sys/class/net/$i/ecn/roce_np/enable/* /sys/class/net/$i/ecn/roce_rp/enable/*
 done
 exit 0`
 

@@ -277,6 +277,7 @@ func (r *healthRead) nic(f host.NICFacts) host.NICHealth {
 	}
 	takeLost(&n, r.said[[2]string{f.Interface, "fec"}])
 	takePriorities(&n, r.said[[2]string{f.Interface, "ets"}])
+	takeECN(&n, r.said[[2]string{f.Interface, "ecn"}])
 	r.card(&n)
 	return n
 }

@@ -36,6 +36,7 @@ func Permits() []remote.Permit {
 	own := []remote.Permit{
 		{What: "the machine and its NICs", Look: factsLook(true, nil), Each: "nics|all|every|*:??:??.?"},
 		{What: "how the machine is", Look: healthLook()},
+		{What: "what its NICs are set to", Look: settingsLook(nil), Each: "*:??:??.?"},
 		{What: "NVMe: what is exported, connected and built on it", Look: nvmeLook()},
 		{What: "whom its ports hear", Look: heardLook()},
 		{What: "the switches of InfiniBand that its ports are plugged into", Look: subnetLook()},

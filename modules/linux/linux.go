@@ -27,6 +27,7 @@ func OS() *host.OS {
 		Declares: declared,
 		Facts:    &host.Teller{Origins: origins(), Looks: factsLooks, Parse: tellFacts, Check: checkNIC, Survey: surveyLooks, Surveyed: surveyed},
 		Health:   &host.Examiner{Looks: healthLooks, Parse: tellHealth},
+		Reading:  settingsReader(),
 
 		Counters: readCounters,
 		Probe:    &host.Prober{Attached: nvme.ReadPaths, Live: nvme.ReadLivePaths, Uses: nvme.ReadUses},
