@@ -105,6 +105,12 @@ type (
 		Health(ctx context.Context) (*leaf.Health, error)
 	}
 
+	// A SwitchReader is a switch that says what it is set to.
+	SwitchReader interface {
+		// Reading logs in where that was not done, and reads in one pass; it needs no lease.
+		Reading(ctx context.Context) (*switches.Reading, error)
+	}
+
 	// A SwitchTeller is a switch that says what it is.
 	SwitchTeller interface {
 		// SwitchFacts opens it and asks.

@@ -198,7 +198,7 @@ func fitClass(h *Class, want Intent, f Facts) {
 	if strings.HasPrefix(h.Name, anonymous) {
 		h.Name = w.Name
 	}
-	if sameECN(h.ECN, w.ECN, f) {
+	if SameECN(h.ECN, w.ECN, f) {
 		h.ECN = w.ECN
 	}
 }
@@ -265,14 +265,15 @@ func sameSchedule(have, want []Class, f Facts) bool {
 			return false
 		}
 		h := have[i]
-		if h.Bandwidth != w.Bandwidth || h.Strict != w.Strict || !sameECN(h.ECN, w.ECN, f) {
+		if h.Bandwidth != w.Bandwidth || h.Strict != w.Strict || !SameECN(h.ECN, w.ECN, f) {
 			return false
 		}
 	}
 	return len(want) > 0
 }
 
-func sameECN(a, b *ECN, f Facts) bool {
+// SameECN reports whether two curves are the same number of cells.
+func SameECN(a, b *ECN, f Facts) bool {
 	if a == nil || b == nil {
 		return a == b
 	}

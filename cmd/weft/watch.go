@@ -83,6 +83,9 @@ with its value and verdict at each place, and the p99 of each pair. The exit cod
 	return cmd
 }
 
+// rereadEvery is how often watch reads what devices are set to. Counters are read each time.
+const rereadEvery = 5 * time.Minute
+
 // countingNames are the validations that only count.
 func countingNames(m *inventory.Model) []string {
 	var names []string
@@ -106,15 +109,19 @@ func (a *app) watch(ctx context.Context, p *run.Site, names []string, how watchi
 	terminal, board := onTerminal(a.stdout), a.boardFor(p.Model, how.ui)
 	var since *prove.Reading
 	var last *prove.Result
+	var configuration *prove.Configuration
 	for n := 1; ; n++ {
-		res, err := p.Measure(ctx, prove.Input{Names: names, Since: since})
+		if configuration != nil && time.Since(configuration.Time) >= rereadEvery {
+			configuration = nil
+		}
+		res, err := p.Measure(ctx, prove.Input{Names: names, Configuration: configuration, Since: since})
 		if ctx.Err() != nil {
 			break
 		}
 		if err != nil {
 			return err
 		}
-		since, last = res.After.Since(since), res
+		since, last, configuration = res.After.Since(since), res, res.Configuration
 		seen.last.Store(res)
 		switch {
 		case a.json:

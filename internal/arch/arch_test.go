@@ -82,7 +82,7 @@ var may = map[string][]string{
 	"internal/require": {},
 
 	// What people and pipelines see.
-	"internal/prove":  {"plan", "inventory", "inventory/language", "switches", "internal/remote", "internal/agent"},
+	"internal/prove":  {"plan", "inventory", "inventory/language", "switches", "internal/remote", "internal/agent", "internal/topology", "internal/lossless", "modules/host"},
 	"internal/view":   {"plan", "plan/rollout", "internal/prove"},
 	"internal/report": {"plan", "plan/rollout", "internal/prove", "internal/view"},
 	"internal/graph":  {"inventory"},

@@ -15,6 +15,7 @@ import (
 	"weft/internal/tally"
 	"weft/inventory"
 	"weft/plan"
+	"weft/switches"
 )
 
 // A Row is one measured flow.
@@ -93,7 +94,9 @@ type Result struct {
 	After      *Reading      `json:"after,omitempty"`
 	Checks     []Check       `json:"checks,omitempty"`
 	Outputs    []Output      `json:"outputs,omitempty"`
-	Verdict    Verdict       `json:"verdict"`
+
+	Configuration *Configuration `json:"-"` // that path.lossless is judged by; nil: devices were not read
+	Verdict       Verdict        `json:"verdict"`
 }
 
 // Input is what a verification needs.
@@ -121,6 +124,13 @@ type Input struct {
 	// NICs is how a server is asked what its NICs have counted; its error says why it
 	// cannot be asked. nil: none is asked.
 	NICs func(*inventory.Server) (CountNICs, error)
+	// Configured reads what a switch is set to, and Settings says how to read what the NICs of
+	// a server are set to; its error says why they cannot be read. nil: path.lossless is not
+	// judged.
+	Configured func(context.Context, *inventory.Switch) (*switches.Reading, error)
+	Settings   func(*inventory.Server) (Settings, error)
+	// Configuration is a former reading to judge by. nil: devices are read.
+	Configuration *Configuration
 	// Ready says whether a port of a switch or a NIC of a server is rolled out:
 	// one that is not is not judged. nil: they all are.
 	Ready func(device, port string) bool
@@ -256,6 +266,7 @@ func (r *run) prove(ctx context.Context, validations []*inventory.Validation, fl
 		res.Throughput = r.throughput(ctx, flows)
 	}
 	r.judgePaths(ctx, res, validations)
+	res.Judgements = append(res.Judgements, r.lossless(ctx, res)...)
 	r.allow(res, validations)
 	if in.Conclude {
 		res.Checks, res.Outputs = r.conclude(ctx)

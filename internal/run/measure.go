@@ -14,6 +14,7 @@ import (
 	"weft/modules/host"
 	"weft/modules/vcenter"
 	"weft/plan"
+	"weft/switches"
 )
 
 // Measure runs validations; without names all of them. It fills in how the devices
@@ -23,7 +24,7 @@ func (s *Site) Measure(ctx context.Context, in prove.Input) (*prove.Result, erro
 	defer hosts.End()
 	in.Model, in.Emit, in.Host, in.Attached, in.Switch, in.NICs, in.Witness = s.Model, s.Input.Emit, hosts.Host, s.Attached, s.counted, s.countNICs, s.witness
 	in.Agent, in.Uses, in.Others = s.agent, s.uses, s.clusters
-	in.System = systemTitle
+	in.System, in.Configured, in.Settings = systemTitle, s.configured, s.settings
 	if s.access.Simulated {
 		in.Window = simulatedWindow
 	}
@@ -151,6 +152,35 @@ func (s *Site) counted(ctx context.Context, sw *inventory.Switch, ports []string
 		return nil, err
 	}
 	return d.Counters(ctx, ports)
+}
+
+// configured reads what a switch is set to.
+func (s *Site) configured(ctx context.Context, sw *inventory.Switch) (*switches.Reading, error) {
+	d, err := plan.As[modules.SwitchReader](s.Input.Devices, sw.Addr, "is no switch that weft reads")
+	if err != nil {
+		return nil, err
+	}
+	return d.Reading(ctx)
+}
+
+// settings is how a server is asked what its NICs are set to.
+func (s *Site) settings(server *inventory.Server) (prove.Settings, error) {
+	d, err := plan.As[modules.Hosted](s.Input.Devices, server.Addr, "is no machine that weft manages")
+	if err != nil {
+		return nil, err
+	}
+	reader, err := d.OS().Settings()
+	if err != nil {
+		return nil, err
+	}
+	nics := slice.Map(server.RNICs, func(n *inventory.RNIC) host.NIC { return host.NIC{Name: n.Name, PCI: n.PCI} })
+	return func(ctx context.Context, h remote.Host) (*host.Reading, error) {
+		seen, err := d.OS().Open(h).Read(ctx, reader.Looks(nics))
+		if err != nil {
+			return nil, err
+		}
+		return reader.Parse(seen, nics)
+	}, nil
 }
 
 // system is the host system of a server, if it has what is asked for.

@@ -160,7 +160,7 @@ func (c *covering) ends(nics []*inventory.RNIC, paths int) map[*inventory.Switch
 		port, ok := c.g.Leaf(nic)
 		switch {
 		case ok:
-			c.pass(port, Place{Port: port, Fabric: nic.Fabric}, paths)
+			c.pass(port, Place{Port: port, Fabric: nic.Fabric, VLAN: nic.VLAN}, paths)
 			out[port.Switch]++
 		case c.g.Direct(nic) == nil:
 			c.gap(paths, nic.Server.Addr+" "+nic.Name, "no link of it is declared")

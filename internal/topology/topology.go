@@ -161,6 +161,7 @@ type Place struct {
 	RNIC   *inventory.RNIC // nil: it is a port
 	Port   Port
 	Fabric *inventory.Fabric
+	VLAN   int // whose tags the NIC at a port sends; 0: none
 	Paths  int // declared paths over it, counting each of several ways of equal cost
 }
 

@@ -1,0 +1,139 @@
+package prove
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"weft/internal/hint"
+	"weft/internal/lossless"
+	"weft/internal/remote"
+	"weft/internal/topology"
+	"weft/inventory"
+	"weft/modules/host"
+	"weft/switches"
+)
+
+// losslessName is the metric of what hops do to lossless classes.
+const losslessName = "lossless"
+
+// A Configuration is what the devices on declared paths were set to at one time.
+type Configuration struct {
+	Time time.Time
+	lossless.Readings
+}
+
+// Settings asks a server what its NICs are set to.
+type Settings func(context.Context, remote.Host) (*host.Reading, error)
+
+// lossless judges every hop of every declared path: NIC, leaf ports, ports between switches,
+// and NIC. In a gate hops that are not rolled out yet are left out.
+func (r *run) lossless(ctx context.Context, res *Result) []Judgement {
+	m := r.in.Model
+	if r.in.Configured == nil || !slices.ContainsFunc(m.Fabrics, (*inventory.Fabric).Lossless) {
+		return nil
+	}
+	cover := topology.Cover(m, topology.Of(m), nil)
+	cover.Places = slices.DeleteFunc(cover.Places, func(p topology.Place) bool {
+		return !p.Fabric.Lossless() || r.in.Ready != nil && !r.in.Ready(p.Device(), p.Part())
+	})
+	if len(cover.Places) == 0 {
+		return nil
+	}
+	res.Configuration = r.in.Configuration
+	if res.Configuration == nil {
+		res.Configuration = r.configuration(ctx, cover.Places)
+	}
+	var out []Judgement
+	for _, x := range lossless.Judge(m.Name, cover.Places, &res.Configuration.Readings) {
+		out = append(out, r.hop(x))
+	}
+	if r.in.Ready != nil {
+		return out // what the files do not say is not a matter of this phase
+	}
+	for _, g := range cover.Gaps {
+		out = append(out, Unmeasured(pathName, losslessName, g.At, g.Why+over(g.Paths), strings.Fields(g.At)[0]))
+	}
+	return out
+}
+
+// hop makes a judgement of what was found at one place.
+func (r *run) hop(x lossless.Result) Judgement {
+	j := Judgement{Validation: pathName, Metric: losslessName, Pair: x.String(), Counted: true, Verdict: Pass}
+	j.Note = strings.Join(slices.Compact(x.Notes), "; ")
+	switch {
+	case x.Broken():
+		j.Verdict, j.Value, j.Where, j.Why = Fail, 1, "at "+x.String(), x.Text()+over(x.Paths)
+	case x.Unknown():
+		j.Verdict, j.Why = NotMeasured, x.Text()+over(x.Paths)
+		j.Lacks = []string{x.Device}
+		if x.System != "" {
+			j.Lacks = append(j.Lacks, x.System)
+		}
+	}
+	return j
+}
+
+func over(paths int) string {
+	if paths == 1 {
+		return " (on 1 path)"
+	}
+	return fmt.Sprintf(" (on %d paths)", paths)
+}
+
+// configuration reads each device of some places once.
+func (r *run) configuration(ctx context.Context, places []topology.Place) *Configuration {
+	out := &Configuration{Time: time.Now(), Readings: lossless.Readings{Switches: map[string]*switches.Reading{}, Servers: map[string]*host.Reading{}, Unread: map[string]string{}}}
+	var mu sync.Mutex
+	asking, asked := newQuestions(), map[string]bool{}
+	ask := func(device string, read func() (keep func(), err error)) {
+		if asked[device] {
+			return
+		}
+		asked[device] = true
+		asking.Go(func() {
+			keep, err := read()
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				keep()
+				return
+			}
+			out.Unread[device] = err.Error()
+			if h := hint.Of(err); h != "" {
+				out.Unread[device] += " (" + h + ")"
+			}
+		})
+	}
+	for _, p := range places {
+		switch sw := p.Port.Switch; {
+		case p.RNIC != nil:
+			ask(p.Device(), func() (func(), error) {
+				read, err := r.settings(ctx, p.RNIC.Server)
+				return func() { out.Servers[p.Device()] = read }, err
+			})
+		case !sw.Unmanaged:
+			ask(sw.Addr, func() (func(), error) {
+				read, err := r.in.Configured(ctx, sw)
+				return func() { out.Switches[sw.Addr] = read }, err
+			})
+		}
+	}
+	asking.Wait()
+	return out
+}
+
+func (r *run) settings(ctx context.Context, s *inventory.Server) (*host.Reading, error) {
+	read, err := r.in.Settings(s)
+	if err != nil {
+		return nil, err
+	}
+	h, err := r.hosts.of(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return read(ctx, h)
+}
