@@ -98,7 +98,7 @@ func plantModel(metrics ...*inventory.Metric) *inventory.Model {
 	return m
 }
 
-func lossless() *inventory.Metric {
+func losslessModel() *inventory.Metric {
 	return &inventory.Metric{Name: "drops", Source: "switch.port.class.rdma.drops", Delta: true, HasMax: true}
 }
 
@@ -152,12 +152,12 @@ func TestWhatNICsCountIsASource(t *testing.T) {
 
 func TestCountersAreJudgedByWhatTheyGrow(t *testing.T) {
 	p := healthy()
-	if res := p.prove(t, plantModel(lossless())); res.Verdict != Pass || len(res.Judgements) != 2 {
+	if res := p.prove(t, plantModel(losslessModel())); res.Verdict != Pass || len(res.Judgements) != 2 {
 		t.Errorf("%s %+v", res.Verdict, res.Judgements)
 	}
 	p = healthy()
 	p.after = func(p *plant) { p.ports["b"] += 2 }
-	res := p.prove(t, plantModel(lossless()))
+	res := p.prove(t, plantModel(losslessModel()))
 	i := slices.IndexFunc(res.Judgements, func(j Judgement) bool { return j.Verdict == Fail })
 	if res.Verdict != Fail || i < 0 || res.Judgements[i].Pair != "switch.b Ethernet1/1 priority 3 (rdma)" || res.Judgements[i].Value != 2 {
 		t.Errorf("%s %+v", res.Verdict, res.Judgements)
@@ -173,10 +173,10 @@ func TestCountersThatDoNotTell(t *testing.T) {
 		spoil  func(*plant)
 		why    string
 	}{
-		"a switch is down":    {lossless(), func(p *plant) { p.down = "switch.b" }, "connection refused"},
-		"a counter goes back": {lossless(), func(p *plant) { p.after = func(p *plant) { p.ports["b"] = 1 } }, "went back from 7 to 1"},
+		"a switch is down":    {losslessModel(), func(p *plant) { p.down = "switch.b" }, "connection refused"},
+		"a counter goes back": {losslessModel(), func(p *plant) { p.after = func(p *plant) { p.ports["b"] = 1 } }, "went back from 7 to 1"},
 		"a gap":               {watchdog, func(p *plant) { p.gaps["b"] = "not a layout" }, "not a layout"},
-		"dropped on arrival":  {lossless(), func(p *plant) { p.after = func(p *plant) { p.in["b"] = 5 } }, "5 packets were dropped on the way in"},
+		"dropped on arrival":  {losslessModel(), func(p *plant) { p.after = func(p *plant) { p.in["b"] = 5 } }, "5 packets were dropped on the way in"},
 		"a server is down":    {ratio, func(p *plant) { p.down = "server.n1" }, "connection refused"},
 		"an unknown driver": {ratio, func(p *plant) {
 			p.nics = func(int) string { return "nic 0000:41:00.0\ndriver odd\nnic 0000:41:00.1\ndriver odd\n" }
@@ -262,18 +262,18 @@ func TestNotMeasured(t *testing.T) {
 func TestCountersOfARollout(t *testing.T) {
 	p := healthy()
 	p.after = func(p *plant) { p.ports["b"]++ }
-	res := p.prove(t, plantModel(lossless()), func(in *Input) { in.Ready = func(device, _ string) bool { return device == "switch.a" } })
+	res := p.prove(t, plantModel(losslessModel()), func(in *Input) { in.Ready = func(device, _ string) bool { return device == "switch.a" } })
 	if res.Verdict != Pass || len(res.Judgements) != 1 {
 		t.Errorf("%s %+v", res.Verdict, res.Judgements)
 	}
-	none := healthy().prove(t, plantModel(lossless()), func(in *Input) { in.Ready = func(string, string) bool { return false } })
+	none := healthy().prove(t, plantModel(losslessModel()), func(in *Input) { in.Ready = func(string, string) bool { return false } })
 	if none.Verdict != Inconclusive {
 		t.Errorf("%s %+v", none.Verdict, none.Judgements)
 	}
 	p = healthy()
-	former := p.prove(t, plantModel(lossless())).After
+	former := p.prove(t, plantModel(losslessModel())).After
 	p.ports["a"] += 11
-	res = p.prove(t, plantModel(lossless()), func(in *Input) { in.Since = former })
+	res = p.prove(t, plantModel(losslessModel()), func(in *Input) { in.Since = former })
 	if res.Verdict != Fail || res.Judgements[0].Value != 11 {
 		t.Errorf("%s %+v", res.Verdict, res.Judgements)
 	}
@@ -283,7 +283,7 @@ func TestCountersOfARollout(t *testing.T) {
 // for it or not, and on nothing else that nobody asked for.
 func TestAborts(t *testing.T) {
 	watchdog := &inventory.Metric{Name: "watchdog", Source: "switch.port.pfc_watchdog.events", Delta: true, HasMax: true}
-	few := lossless()
+	few := losslessModel()
 	few.Max = 5
 	for _, test := range []struct {
 		name    string
@@ -327,7 +327,7 @@ func TestAborts(t *testing.T) {
 
 	p := healthy() // nothing tells of watchdogs: that is for those who ask
 	p.gaps["a"] = "it has none"
-	if res := p.prove(t, plantModel(lossless()), func(in *Input) { in.Classes = true }); res.Verdict != Pass {
+	if res := p.prove(t, plantModel(losslessModel()), func(in *Input) { in.Classes = true }); res.Verdict != Pass {
 		t.Errorf("%s %+v", res.Verdict, res.Judgements)
 	}
 }

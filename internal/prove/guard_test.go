@@ -12,9 +12,9 @@ import (
 // and nothing else; it asks no switch that is being changed.
 func TestGuard(t *testing.T) {
 	all := func(string) bool { return true }
-	few := lossless()
+	few := losslessModel()
 	few.Max = 5
-	observed := lossless()
+	observed := losslessModel()
 	observed.Delta = false
 	for _, test := range []struct {
 		name   string
@@ -63,7 +63,7 @@ func TestGuard(t *testing.T) {
 		})
 	}
 
-	m, p := plantModel(lossless()), healthy()
+	m, p := plantModel(losslessModel()), healthy()
 	if g, err := NewGuard(t.Context(), Input{Model: m, Switch: p.counted, Ready: func(string, string) bool { return false }}); g != nil || err != nil || len(p.asked) > 0 {
 		t.Errorf("nothing is rolled out: %v %v, asked %v", g, err, p.asked)
 	}

@@ -38,7 +38,7 @@ func (r *run) lossless(ctx context.Context, res *Result) []Judgement {
 	}
 	cover := topology.Cover(m, topology.Of(m), nil)
 	cover.Places = slices.DeleteFunc(cover.Places, func(p topology.Place) bool {
-		return !p.Fabric.Lossless() || r.in.Ready != nil && !r.in.Ready(p.Device(), p.Part())
+		return !p.Fabric.Lossless() || !r.rolledOut(p)
 	})
 	if len(cover.Places) == 0 {
 		return nil
@@ -58,6 +58,16 @@ func (r *run) lossless(ctx context.Context, res *Result) []Judgement {
 		out = append(out, Unmeasured(pathName, losslessName, g.At, g.Why+over(g.Paths), strings.Fields(g.At)[0]))
 	}
 	return out
+}
+
+// rolledOut reports whether a rollout that is under way has left nothing to do about a place.
+// Where a system sets a NIC through objects with names of their own, as ESXi does with
+// virtual switches, the whole server has to be done.
+func (r *run) rolledOut(p topology.Place) bool {
+	if p.RNIC != nil && r.witness(p.RNIC.Server) != nil && r.in.Settled != nil && !r.in.Settled(p.Device()) {
+		return false
+	}
+	return r.in.Ready == nil || r.in.Ready(p.Device(), p.Part())
 }
 
 // hop makes a judgement of what was found at one place.
