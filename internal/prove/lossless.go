@@ -55,7 +55,9 @@ func (r *run) lossless(ctx context.Context, res *Result) []Judgement {
 		return out // what the files do not say is not a matter of this phase
 	}
 	for _, g := range cover.Gaps {
-		out = append(out, Unmeasured(pathName, losslessName, g.At, g.Why+over(g.Paths), strings.Fields(g.At)[0]))
+		j := Unmeasured(pathName, losslessName, g.At, g.Why+over(g.Paths), strings.Fields(g.At)[0])
+		j.Undeclared = g.External
+		out = append(out, j)
 	}
 	return out
 }

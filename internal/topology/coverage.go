@@ -128,7 +128,7 @@ func (c *covering) plane(plane *inventory.Plane, from []*inventory.Server, far [
 	var rest []*inventory.RNIC
 	for _, p := range far {
 		if p.rnic == nil {
-			c.gap(len(near), p.target.Addr, "it is external: what its ports do is not read")
+			c.gaps[Gap{At: p.target.Addr, Why: "it is external: what its ports do is not read", External: true}] += len(near)
 			continue
 		}
 		rest = append(rest, p.rnic)

@@ -188,6 +188,8 @@ type Gap struct {
 	At    string // HCL address
 	Why   string
 	Paths int
+	// External says that the files declare nothing there: another vendor's device ends the path.
+	External bool
 }
 
 // Coverage is what declared paths pass, and where that is not known.
