@@ -137,8 +137,8 @@ func nic(p topology.Place, read *Readings) Result {
 		return unread(p, s.OS, why)
 	}
 	out := Result{Device: p.Device(), System: s.OS, Part: p.Part(), Paths: p.Paths}
-	if p.RNIC.PCI == "" {
-		return unread(p, s.OS, "the files do not give its PCI address")
+	if p.RNIC.Place() == "" {
+		return unread(p, s.OS, "the files do not say which port it is")
 	}
 	i := slices.IndexFunc(r.NICs, func(n host.NICReading) bool { return n.Name == p.RNIC.Name })
 	if i < 0 || r.NICs[i].Absent {

@@ -173,7 +173,7 @@ func (s *Site) settings(server *inventory.Server) (prove.Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	nics := slice.Map(server.RNICs, func(n *inventory.RNIC) host.NIC { return host.NIC{Name: n.Name, PCI: n.PCI} })
+	nics := slice.Map(server.RNICs, func(n *inventory.RNIC) host.NIC { return host.NIC{Name: n.Name, PCI: n.Place()} })
 	return func(ctx context.Context, h remote.Host) (*host.Reading, error) {
 		seen, err := d.OS().Open(h).Read(ctx, reader.Looks(nics))
 		if err != nil {

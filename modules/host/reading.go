@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"weft/internal/remote"
 	"weft/internal/slice"
@@ -60,7 +61,8 @@ func (os *OS) Settings() (*Reader, error) {
 // Reading is what a machine's health says of settings of some of its NICs.
 func (h *Health) Reading(nics []NIC) *Reading {
 	return &Reading{NICs: slice.Map(nics, func(n NIC) NICReading {
-		i := slices.IndexFunc(h.NICs, func(x NICHealth) bool { return x.PCI == n.PCI })
+		pci, _, _ := strings.Cut(n.PCI, "@")
+		i := slices.IndexFunc(h.NICs, func(x NICHealth) bool { return x.PCI == pci })
 		if i < 0 {
 			return NICReading{Name: n.Name, PCI: n.PCI, Absent: true}
 		}

@@ -10,11 +10,14 @@ import (
 	"weft/modules/linux/see"
 )
 
-// settingsScript asks what is set on the NICs at the PCI addresses given: factsScript of
+// settingsScript asks what is set on the NICs at the places given, of all NICs where one is
+// a MAC address: factsScript of
 // them, then tools, each after a line that says whose answer follows. Nothing changes.
-const settingsScript = `facts() ( ` + factsScript + ` )
+const settingsScript = `case " $* " in *" @"*) set --
+for d in /sys/bus/pci/devices/*; do for f in $d/net/* $d/virtio*/net/*; do if [ -e "$f" ]; then set -- "$@" "${d##*/}"; break; fi; done; done;; esac
+facts() ( ` + factsScript + ` )
 facts nics "$@"
-for b; do for f in /sys/bus/pci/devices/$b/net/* /sys/bus/pci/devices/$b/virtio*/net/*; do if [ ! -e "$f" ]; then continue; fi
+for b; do d=/sys/bus/pci/devices/${b%%@*}; for f in $d/net/* $d/virtio*/net/*; do if [ ! -e "$f" ]; then continue; fi
 i=${f##*/}
 echo "= $i pfc"; dcb -j pfc show dev "$i" 2>&1
 echo "= $i app"; dcb -j app show dev "$i" 2>&1
@@ -40,9 +43,24 @@ func settingsReader() *host.Reader {
 			if err != nil {
 				return nil, err
 			}
-			return parseHealth(text).Reading(nics), nil
+			facts, health, out := parseFacts(text), parseHealth(text), &host.Reading{}
+			for _, n := range nics {
+				out.NICs = append(out.NICs, settingsOf(facts.nic(n.Name, n.PCI), health))
+			}
+			return out, nil
 		},
 	}
+}
+
+// settingsOf are the settings of a NIC; where its place leaves open which port it is,
+// nothing is known of them.
+func settingsOf(f host.NICFacts, h *host.Health) host.NICReading {
+	for i := range h.NICs {
+		if n := &h.NICs[i]; f.Interface != "" && n.PCI == f.PCI && n.Interface == f.Interface {
+			return n.Reading(f.Name)
+		}
+	}
+	return host.NICReading{Name: f.Name, PCI: f.PCI, Absent: f.Absent}
 }
 
 // takeECN reads for which priorities a card answers marks: where its driver shows both that
