@@ -76,17 +76,18 @@ func TestTranscriptsComwareCounters(t *testing.T) {
 	}
 }
 
-// Rows whose columns moved, and a page's wrapped ones, are not counted: whose
-// numbers they are cannot be told.
+// Rows whose columns moved are not counted: whose numbers they are cannot be told. Those that
+// are broken at 80 columns are.
 func TestTranscriptsComwarePFC(t *testing.T) {
-	for name, port := range map[string]string{
-		"SYNTHETIC_fault_injector_200GE.txt":      "TwoHundredGigE1/0/4",
-		"h3c_s6550x_s9825_doc_sample_WRAPPED.txt": "Twenty-FiveGigE1/0/1",
-	} {
-		text := require.Transcript(t, "hp_comware/display_priority-flow-control_interface/"+name)
-		if counts, err := comware.OS().Counters[1].Parse(text, port); err != nil || len(counts) > 0 {
-			t.Errorf("%s: %+v %v", name, counts, err)
-		}
+	const folder = "hp_comware/display_priority-flow-control_interface/"
+	parse := comware.OS().Counters[1].Parse
+	if counts, err := parse(require.Transcript(t, folder+"SYNTHETIC_fault_injector_200GE.txt"), "TwoHundredGigE1/0/4"); err != nil || len(counts) > 0 {
+		t.Errorf("%+v %v", counts, err)
+	}
+	counts, err := parse(require.Transcript(t, folder+"h3c_s6550x_s9825_doc_sample_WRAPPED.txt"), "Twenty-FiveGigE1/0/1")
+	c := &tally.Ports{Counts: counts}
+	if err != nil || value(t, c, "Twenty-FiveGigE1/0/1", 0, tally.PFCRx) != 5 || value(t, c, "Twenty-FiveGigE1/0/1", 0, tally.PFCTx) != 5 {
+		t.Errorf("%+v %v", counts, err)
 	}
 }
 

@@ -142,9 +142,12 @@ func announces(line string, parts []string) int {
 			continue
 		}
 		if nth++; secretWord(p) || nth == tells {
+			if form >= 0 && nth == len(w)-1 {
+				return form // the last word is the secret
+			}
 			return i
 		}
-		if p == "cipher" || p == "psk" {
+		if form < 0 && (written(p) || p == "psk" || p == "ah-md5") {
 			form = i
 		}
 	}
@@ -189,7 +192,7 @@ func secretWord(w string) bool {
 	switch w {
 	case "password", "passwd", "passphrase", "pass-phrase", "passcode", "secret", "community", "community-name", "securityname", "sshkey",
 		"key", "key-string", "key-octet-string", "ckn", "cak", "auth", "priv",
-		"authentication-mode", "privacy-mode", "token", "credential", "community-map", "password-request", "pwd", "pmk", "passkey", "apikey", "sharekey":
+		"authentication-mode", "privacy-mode", "token", "credential", "community-map", "password-request", "pwd", "pmk", "passkey", "apikey", "sharekey", "hello-authentication":
 		return true
 	}
 	for _, end := range []string{"-password", "-secret", "-key-string", "-passphrase", "-key", "-authentication-mode"} {
@@ -208,7 +211,7 @@ func written(w string) bool { return w == "cipher" || w == "simple" || w == "pla
 func qualifier(w string) bool {
 	switch w {
 	case "0", "3", "5", "6", "7", "8", "9", "cipher", "simple", "hash", "irreversible-cipher", "encrypted", "clear", "text", "plain", "string",
-		"md5", "sha", "sha1", "sha224", "sha256", "sha384", "sha512", "sha-224", "sha-256", "sha-384", "sha-512", "hmac-md5", "hmac-sha1", "hmac-sha-256",
+		"md5", "ah-md5", "sha", "sha1", "sha224", "sha256", "sha384", "sha512", "sha-224", "sha-256", "sha-384", "sha-512", "hmac-md5", "hmac-sha1", "hmac-sha-256",
 		"des", "des56", "3des", "aes", "aes128", "aes192", "aes256", "aes-128", "aes-192", "aes-256",
 		"read", "write", "authentication", "accounting", "authorization", "role", "level", "1", "2c",
 		"v1", "v2c", "v3", "noauth", "network-admin", "network-operator", "scheme", "none", "rsa", "dsa":

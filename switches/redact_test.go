@@ -44,7 +44,14 @@ var redactions = []struct{ line, left string }{
 	{"  cts sap pmk S modelist gcm", "  cts sap pmk * * *"},
 	{"crypto isakmp key S address 192.0.2.1", "crypto isakmp key * * *"},
 	{"scheduler aaa-authentication username ops password 7 S", "scheduler aaa-authentication username ops password 7 *"},
+	{"  ip pim hello-authentication ah-md5 3 S", "  ip pim hello-authentication ah-md5 3 *"},
+	{"  ip pim hello-authentication ah-md5 S", "  ip pim hello-authentication ah-md5 *"},
+	{"  nobody foresaw ah-md5 S", "  nobody foresaw ah-md5 *"},
 	// Comware
+	{" authentication plain S", " authentication plain *"},
+	{" authentication simple S", " authentication simple *"},
+	{" nobody foresaw plain S", " nobody foresaw plain *"},
+	{" isis authentication-mode md5 plain S", " isis authentication-mode md5 plain *"},
 	{" snmp-agent usm-user v2c S g", " snmp-agent usm-user v2c * *"},
 	{" area-authentication-mode md5 cipher S", " area-authentication-mode md5 cipher *"},
 	{" domain-authentication-mode simple S", " domain-authentication-mode simple *"},
@@ -100,6 +107,15 @@ func TestRedact(t *testing.T) {
 			if got = strings.ReplaceAll(strings.TrimSuffix(got, "\n"), redacted, "*"); got != tt.left {
 				t.Errorf("%s\nbecomes %s\nwant    %s", with(tt.line, secret), got, tt.left)
 			}
+		}
+	}
+}
+
+// A secret may be of two words.
+func TestRedactTwoWords(t *testing.T) {
+	for _, line := range []string{" password simple winter 2026x", " authentication plain winter 2026x", " key simple 'winter 2026x'", " nobody foresaw simple winter 2026x"} {
+		if got := Redact(line); strings.Contains(got, "winter") || strings.Contains(got, "2026x") {
+			t.Error(got)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func queueCounts(text, port string) ([]tally.Count, error) {
 func pfcCounts(text, port string) ([]tally.Count, error) {
 	var out []tally.Count
 	var at []int
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(unwrapped(text)) {
 		line = strings.TrimRight(line, " \r\n")
 		if strings.HasPrefix(line, "Interface ") {
 			if slices.Equal(strings.Fields(line), []string{"Interface", "AdminMode", "OperMode", "Dot1pList", "Prio", "Recv", "Send", "Inpps", "Outpps"}) {
@@ -95,6 +95,36 @@ func pfcCounts(text, port string) ([]tally.Count, error) {
 		out = append(out, tally.Count{Port: port, Priority: priority, Name: tally.PFCRx, Value: n[1]}, tally.Count{Port: port, Priority: priority, Name: tally.PFCTx, Value: n[2]})
 	}
 	return out, nil
+}
+
+// wrap is where Comware breaks the rows of a wide table, in columns.
+const wrap = 80
+
+// unwrapped joins the rows of a PFC table that are broken in two, also with empty lines
+// between, as the H3C PFC command reference of the S9825 and S9855 prints them. Another text
+// stays as it is.
+func unwrapped(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, " \r\n"); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	head := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "Interface ") && strings.HasSuffix(l, " Recv") })
+	if head < 0 || head+1 == len(lines) || !slices.Equal(strings.Fields(lines[head+1]), []string{"Send", "Inpps", "Outpps"}) {
+		return text
+	}
+	out := slices.Clone(lines[:head])
+	for rest := lines[head:]; len(rest) > 0; {
+		row := rest[0]
+		rest = rest[1:]
+		if len(rest) > 0 && len(row) <= wrap && (strings.HasPrefix(rest[0], " ") || strings.Trim(rest[0], "-") == "") {
+			row += strings.Repeat(" ", wrap-len(row)) + rest[0]
+			rest = rest[1:]
+		}
+		out = append(out, row)
+	}
+	return strings.Join(out, "\n") + "\n"
 }
 
 // deadlockCounts reads from the configuration of a port whether it
