@@ -81,7 +81,10 @@ func (d *draft) cards() {
 		for i := range m.Facts.NICs {
 			f := &m.Facts.NICs[i]
 			told, known := n.port(f)
-			if f.VirtualOf != "" {
+			if f.OmniPath() {
+				d.site.found(Info, m.Host, "", "%s at %s is a port of Omni-Path (driver %s), which weft does not manage: no rnic is written", f.Interface, f.PCI, f.Driver)
+			}
+			if f.VirtualOf != "" || f.OmniPath() {
 				continue
 			}
 			if named[f] == "" && !known && (m.System.Port != nil && n.declared || len(f.RDMA) == 0 && !cabled[f]) {

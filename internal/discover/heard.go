@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,6 +78,13 @@ func (c Cable) said() string {
 	return c.NIC.Interface + " of " + c.Server.Host
 }
 
+// oneDevice reports whether all that was heard is one device, with several ports.
+func oneDevice(list []host.Heard) bool {
+	return !slices.ContainsFunc(list, func(h host.Heard) bool {
+		return cmp.Or(h.Chassis, h.System) == "" || h.Chassis != list[0].Chassis || h.System != list[0].System
+	})
+}
+
 // hears is who the agent of a server hears on a NIC: a port of a switch, or another NIC.
 // Of several none is believed. Where a switch knows the cable, nobody is told that this end
 // does not say enough.
@@ -86,6 +94,14 @@ func (s *Site) hears(e ends, here end, known bool) (peer Cable, ok bool) {
 		tell = func(Severity, string, string, string, ...any) {}
 	}
 	if len(here.nic.Heard) > 1 {
+		if n := here.nic; oneDevice(n.Heard) {
+			where := "its switch has a port that several cables share, or sends for several ports"
+			if n.Bond != "" {
+				where = "the ports of " + n.Bond + ", below which it is, hear each other's frames"
+			}
+			tell(Error, here.server.Host, "ask the switch, or install a newer lldpd: of a bond, older ones hear each frame on every port", "%s hears %d ports of one device, %q, with LLDP: %s; which of them is the other end of its cable is not known", n.Interface, len(n.Heard), cmp.Or(n.Heard[0].System, n.Heard[0].Chassis), where)
+			return peer, false
+		}
 		tell(Error, here.server.Host, "a switch in between hands frames on, or what was heard is stale: ask again in two minutes", "%s hears %d devices with LLDP: none of them is taken for the other end of its cable", here.nic.Interface, len(here.nic.Heard))
 		return peer, false
 	}

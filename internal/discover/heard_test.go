@@ -61,6 +61,10 @@ func TestHeardByServers(t *testing.T) {
 			servers:  []*Server{hearing(machine("st1", 1), slices.Concat(one("cn1", mac(3)), one("cn2", mac(5)))), machine("cn1", 3), machine("cn2", 5)},
 			findings: []string{"st1 error ens1f0 hears 2 devices"},
 		},
+		"one device with two ports": {
+			servers:  []*Server{hearing(machine("st1", 1), []host.Heard{{System: "sw", Chassis: "28:a2:4b:00:00:01", Port: "622"}, {System: "sw", Chassis: "28:a2:4b:00:00:01", Port: "623"}})},
+			findings: []string{`st1 error ens1f0 hears 2 ports of one device, "sw", with LLDP`},
+		},
 		"itself": {
 			servers:  []*Server{hearing(machine("st1", 1, 2), one("st1", mac(2)))},
 			findings: []string{"st1 warn ens1f0 hears ens1f1 of the same machine"},

@@ -65,6 +65,8 @@ func (s *Site) rdma(x *Subject, e end) {
 	runs, devices := e.protocols(), e.devices()
 	able := row != nil && row.Transports.Known
 	switch {
+	case e.nic.OmniPath():
+		x.say("rdma", Needs, from.RDMA, "a card of RoCE, InfiniBand or iWARP: %s is Omni-Path (driver %s), which weft does not manage", e.nic.RDMA[0].Device, e.nic.Driver)
 	case software(e.nic.RDMA) && e.rnic != nil && e.rnic.Software:
 		x.say("rdma", Ready, from.RDMA, "%s in software (%s), as the files say", strings.Join(runs, ", "), e.nic.RDMA[0].Device)
 		x.can(runs...)

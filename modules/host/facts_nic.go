@@ -47,6 +47,12 @@ type NICFacts struct {
 	Heard     []Heard        `json:"heard,omitempty"`     // at the other end of its cable; only a survey asks
 }
 
+// OmniPath reports whether the port is one of Omni-Path, which weft does not manage. Linux shows
+// its link layer as InfiniBand (drivers/infiniband/hw/hfi1).
+func (n NICFacts) OmniPath() bool {
+	return slices.ContainsFunc(n.RDMA, func(p RDMAPort) bool { return p.Protocol == "omnipath" })
+}
+
 // At reports whether the port is at a place, as kinds of resources name it.
 func (n NICFacts) At(place string) bool {
 	switch function, by, _ := strings.Cut(place, "@"); {
@@ -82,7 +88,7 @@ type Lanes struct {
 type RDMAPort struct {
 	Device   string `json:"device"`
 	Port     int    `json:"port"`
-	Protocol string `json:"protocol,omitempty"` // rocev2, infiniband or iwarp
+	Protocol string `json:"protocol,omitempty"` // rocev2, infiniband, iwarp or omnipath
 	State    string `json:"state,omitempty"`    // ACTIVE, INIT, DOWN
 	Rate     string `json:"rate,omitempty"`
 

@@ -104,11 +104,18 @@ func nicNames(driver string) []nicName {
 			{name: tally.CNPHandled, hardware: []string{"rx_cnp_pkts"}},
 			{name: tally.ECNMarked, hardware: []string{"rx_ecn_marked_pkts"}},
 		}
-	case "ice":
+	case "ice": // drivers/net/ethernet/intel/ice/ice_ethtool.c of Linux
 		return []nicName{
+			{name: tally.PFCRx, per: true, ethtool: []string{"rx_priority_%d_xoff.nic"}},
+			{name: tally.PFCTx, per: true, ethtool: []string{"tx_priority_%d_xoff.nic"}},
 			{name: tally.CNPSent, hardware: []string{"cnpSent"}},
 			{name: tally.CNPHandled, hardware: []string{"cnpHandled"}},
 			{name: tally.ECNMarked, hardware: []string{"RxECNMrkd"}},
+		}
+	case "cxgb4": // drivers/net/ethernet/chelsio/cxgb4/cxgb4_ethtool.c of Linux
+		return []nicName{
+			{name: tally.PFCRx, per: true, ethtool: []string{"rx_ppp%d_frames"}},
+			{name: tally.PFCTx, per: true, ethtool: []string{"tx_ppp%d_frames"}},
 		}
 	}
 	return nil
@@ -149,8 +156,8 @@ func parseNICs(text string) map[string]*nicRead {
 			if n, err := strconv.ParseUint(words[2], 10, 64); err == nil {
 				of[words[1]] = n
 			}
-		case len(words) == 2 && strings.HasSuffix(words[0], ":"):
-			if n, err := strconv.ParseUint(words[1], 10, 64); err == nil {
+		case len(words) == 2 && strings.HasSuffix(words[0], ":"), len(words) == 3 && words[1] == ":": // some names end with blanks
+			if n, err := strconv.ParseUint(words[len(words)-1], 10, 64); err == nil {
 				at.ethtool[strings.TrimSuffix(words[0], ":")] = n
 			}
 		default:

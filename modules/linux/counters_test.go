@@ -75,6 +75,38 @@ func TestInfiniBandCounters(t *testing.T) {
 	}
 }
 
+// PFC frames are those that ask for a pause, by the names of each driver.
+func TestPFCCounters(t *testing.T) {
+	for text, driver := range map[string]string{
+		"rx_priority_%d_xoff.nic: 4411\ntx_priority_%d_xoff.nic: 12\n":             "ice",
+		"rx_ppp%d_frames         : 4411\ntx_ppp%d_frames         : 12\n":           "cxgb4",
+		"rx_pfc_ena_frames_pri%d: 4411\ntx_pfc_ena_frames_pri%d: 12\n":             "bnxt_en",
+		"     rx_prio%d_pause: 4411\n     tx_prio%d_pause: 12\n     rx_pause: 9\n": "mlx5_core",
+	} {
+		is := parseNICs("nic 0000:41:00.0\ndriver " + driver + "\n" + strings.ReplaceAll(text, "%d", "3"))["0000:41:00.0"]
+		got := map[string]uint64{}
+		for _, name := range nicNames(driver) {
+			samples, _ := name.of(is, "p0")
+			for _, s := range samples {
+				if s.Priority == 3 {
+					got[s.Name] = s.Value
+				}
+			}
+		}
+		if got[tally.PFCRx] != 4411 || got[tally.PFCTx] != 12 {
+			t.Errorf("%s: %v", driver, got)
+		}
+	}
+}
+
+// Without an interface of the port nothing is counted, and it is said why.
+func TestCountersOfNoPort(t *testing.T) {
+	is := parseNICs("nic 0000:41:00.0\nports eth2/port/0/02:00:00:00:00:02 eth3/port/1/02:00:00:00:00:03\n")["0000:41:00.0"]
+	if is == nil || !is.unfound || len(is.ports) != 2 {
+		t.Errorf("%+v", is)
+	}
+}
+
 func FuzzParseNICs(f *testing.F) {
 	f.Add("nic 0000:41:00.0\ndriver mlx5_core\nNIC statistics:\n     rx_prio3_pause_duration: 120\n     rx_discards_phy: 0\nhw out_of_sequence 3\n")
 	f.Add("nic x\nethtool failed\nhw a b\n")

@@ -53,6 +53,11 @@ func checkNIC(e host.Expectation, s *host.ServerFacts, have host.NICFacts) []hos
 			"the firmware of the card is broken: it has started as %s, which is for recovery only (pci.ids)", have.ID)
 		return c.out
 	}
+	if f := c.want.Fabric; f != nil && f.Transport != "tcp" && have.OmniPath() {
+		c.add(true, c.want.At("fabric"), "take the rnic out of "+f.Addr+"; the fabric manager of Omni-Path is opafm",
+			"%s is a port of Omni-Path (driver %s), a transport that weft does not manage, and %s is %s", have.Interface, have.Driver, f.Addr, f.Transport)
+		return c.out
+	}
 	if c.row != nil {
 		c.catalogued()
 	}

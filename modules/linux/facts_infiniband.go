@@ -27,7 +27,7 @@ func (c *checker) infiniband() {
 		return
 	}
 	name := c.have.Interface
-	if ip.Mode == "datagram" && f.HostMTU > nic.MostDatagram {
+	if ip.Mode == "datagram" && f.HostMTU > nic.MostDatagram && c.have.MTU < f.HostMTU {
 		c.add(false, f.At("host_mtu"), fmt.Sprintf("set host_mtu to 2044, or to %d where the subnet has packets of 4096 bytes; or choose the other mode: echo connected >/sys/class/net/%s/mode", nic.MostDatagram, name),
 			"host_mtu of %s is %d bytes, and %s is in datagram mode, whose packets have at most %d", f.Addr, f.HostMTU, name, nic.MostDatagram)
 	}

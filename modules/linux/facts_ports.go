@@ -128,6 +128,11 @@ func (f *seenFacts) attach(n *seenNIC, place string) {
 // device with several, or several devices: they name their interface, or, on InfiniBand, have
 // the number of the port, from 1. A NIC in a bond that has none may have that of the bond.
 func (f *seenFacts) ownRDMA(n *seenNIC) {
+	for i := range n.RDMA {
+		if n.Driver == "hfi1" {
+			n.RDMA[i].Protocol = "omnipath"
+		}
+	}
 	if n.several {
 		n.RDMA = slices.DeleteFunc(n.RDMA, func(p host.RDMAPort) bool {
 			owner := f.owner(p)

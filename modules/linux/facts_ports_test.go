@@ -151,3 +151,39 @@ func TestUnmanagedNICs(t *testing.T) {
 		}
 	}
 }
+
+const omnipath = `
+0000:41:00.0/uevent:DRIVER=hfi1
+0000:41:00.0/net/ib0/mtu:9000
+0000:41:00.0/net/ib0/mode:datagram
+0000:41:00.0/infiniband/hfi1_0/ports/1/state:4: ACTIVE
+0000:41:00.0/infiniband/hfi1_0/ports/1/link_layer:InfiniBand
+0000:41:00.0/infiniband/hfi1_0/ports/1/sm_lid:0x1
+`
+
+// Omni-Path is named and not managed, and opensm is not its fabric manager.
+func TestOmniPath(t *testing.T) {
+	facts := parseFacts(tell(omnipath))
+	n := facts.nic("p0", "0000:41:00.0")
+	if !n.OmniPath() || n.RDMA[0].Subnet != nil {
+		t.Errorf("%+v", n.RDMA)
+	}
+	want := host.Expectation{Hardware: &catalogue.Catalogue{}, RNIC: &inventory.RNIC{Name: "p0", PCI: "0000:41:00.0",
+		Fabric: &inventory.Fabric{Transport: "infiniband", HostMTU: 9000}}}
+	out := checkNIC(want, &facts.server, n)
+	if len(out) != 1 || !out[0].Refuses || !strings.Contains(out[0].Text, "ib0 is a port of Omni-Path (driver hfi1)") || strings.Contains(out[0].Text+out[0].Hint, "opensm") {
+		t.Errorf("%+v", out)
+	}
+}
+
+// An interface that has the MTU of its fabric already is not too small for it.
+func TestDatagramThatIsLarge(t *testing.T) {
+	for mtu, findings := range map[int]int{9000: 0, 4092: 1} {
+		facts := parseFacts(tell(strings.ReplaceAll(strings.ReplaceAll(omnipath, "hfi1", "mlx5_core"), "mtu:9000", fmt.Sprint("mtu:", mtu))))
+		want := host.Expectation{Hardware: &catalogue.Catalogue{}, RNIC: &inventory.RNIC{Name: "p0", PCI: "0000:41:00.0",
+			Fabric: &inventory.Fabric{Transport: "infiniband", HostMTU: 9000}}}
+		if out := checkNIC(want, &facts.server, facts.nic("p0", "0000:41:00.0")); len(out) != findings {
+			t.Errorf("MTU %d: %+v", mtu, out)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"weft/internal/pattern"
 	"weft/internal/traffic"
 	"weft/modules/host"
+	"weft/modules/linux/see"
 )
 
 // card puts together what was said of the card of a NIC.
@@ -149,7 +150,7 @@ func cpuSet(list string) (out []int) {
 
 func takeDCBX(n *host.NICHealth, said string) bool {
 	var got map[string]bool
-	if json.Unmarshal([]byte(said), &got) != nil || len(got) == 0 {
+	if see.JSON([]byte(said), &got) != nil || len(got) == 0 {
 		return false
 	}
 	n.DCBX = &host.DCBX{Host: got["host"], IEEE: got["ieee"]}
@@ -181,7 +182,7 @@ func takeLost(n *host.NICHealth, said string) {
 // quoted.
 func smart(said string) *host.Smart {
 	var got map[string]json.RawMessage
-	if json.Unmarshal([]byte(said), &got) != nil {
+	if see.JSON([]byte(said), &got) != nil {
 		return nil
 	}
 	number := func(names ...string) (n int, ok bool) {
@@ -209,7 +210,7 @@ func takePriorities(n *host.NICHealth, said string) {
 	var got struct {
 		Classes []int `json:"prio_tc"`
 	}
-	if json.Unmarshal([]byte(said), &got) == nil && len(got.Classes) == traffic.Priorities && bits.Len(uint(slices.Max(got.Classes))) <= 3 && slices.Min(got.Classes) >= 0 {
+	if see.JSON([]byte(said), &got) == nil && len(got.Classes) == traffic.Priorities && bits.Len(uint(slices.Max(got.Classes))) <= 3 && slices.Min(got.Classes) >= 0 {
 		n.Classes = (*[8]int)(got.Classes)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"weft/modules/host"
+	"weft/modules/linux/see"
 )
 
 // networkScript asks whom a machine has met, what it lets in, and what happens to its
@@ -37,7 +38,7 @@ func met(text string) map[string]string {
 		Address string `json:"dst"`
 		MAC     string `json:"lladdr"`
 	}
-	if json.Unmarshal([]byte(text), &list) != nil {
+	if see.JSON([]byte(text), &list) != nil {
 		return nil
 	}
 	out := map[string]string{}
@@ -131,7 +132,7 @@ func firewall(text string) *host.Firewall {
 			} `json:"rule"`
 		} `json:"nftables"`
 	}
-	if json.Unmarshal([]byte(text), &doc) != nil || doc.List == nil {
+	if see.JSON([]byte(text), &doc) != nil || doc.List == nil {
 		return nil
 	}
 	out := &host.Firewall{}

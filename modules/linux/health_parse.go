@@ -286,7 +286,7 @@ func takePFC(n *host.NICHealth, said string) bool {
 	var got struct {
 		Prio []bool `json:"prio_pfc"`
 	}
-	if json.Unmarshal([]byte(said), &got) != nil || len(got.Prio) != traffic.Priorities {
+	if see.JSON([]byte(said), &got) != nil || len(got.Prio) != traffic.Priorities {
 		return false
 	}
 	n.PFC = []int{}
@@ -302,7 +302,7 @@ func takeDSCP(n *host.NICHealth, said string) bool {
 	var got struct {
 		Entries [][]json.RawMessage `json:"dscp_prio"`
 	}
-	if json.Unmarshal([]byte(said), &got) != nil {
+	if see.JSON([]byte(said), &got) != nil {
 		return false
 	}
 	n.DSCP = map[int]int{}
@@ -327,7 +327,7 @@ func takeETS(n *host.NICHealth, said string) bool {
 		TSA   []string `json:"tc_tsa"`
 		Share []int    `json:"tc_bw"`
 	}
-	if json.Unmarshal([]byte(said), &got) != nil || len(got.TSA) != traffic.Priorities || len(got.Share) != traffic.Priorities {
+	if see.JSON([]byte(said), &got) != nil || len(got.TSA) != traffic.Priorities || len(got.Share) != traffic.Priorities {
 		return false
 	}
 	n.ETS = &host.Shares{}

@@ -1,7 +1,6 @@
 package linux
 
 import (
-	"encoding/json"
 	"net"
 	"slices"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 	"weft/internal/pattern"
 	"weft/internal/slice"
 	"weft/modules/host"
+	"weft/modules/linux/see"
 )
 
 // storageScript asks who is connected to the kernel's target and where it listens, how full thin pools are, how
@@ -192,7 +192,7 @@ func thinPools(text string) []host.ThinPool {
 			} `json:"lv"`
 		} `json:"report"`
 	}
-	if json.Unmarshal([]byte(text), &doc) != nil || doc.Report == nil {
+	if see.JSON([]byte(text), &doc) != nil || doc.Report == nil {
 		return nil
 	}
 	out := []host.ThinPool{}

@@ -12,6 +12,7 @@ import (
 
 	"weft/internal/pattern"
 	"weft/modules/host"
+	"weft/modules/linux/see"
 )
 
 // system takes a line of a file that systemScript printed; false: it is none of those.
@@ -179,7 +180,7 @@ func (r *healthRead) rest() {
 	}
 	if text, ok := one("rules"); ok {
 		var rules []json.RawMessage
-		if json.Unmarshal([]byte(text), &rules) == nil {
+		if see.JSON([]byte(text), &rules) == nil {
 			n := len(rules)
 			r.Rules = &n
 		}
@@ -244,7 +245,7 @@ func netdevs(text string) (out []host.Netdev) {
 			Bits  int        `json:"prefixlen"`
 		} `json:"addr_info"`
 	}
-	if json.Unmarshal([]byte(text), &links) != nil {
+	if see.JSON([]byte(text), &links) != nil {
 		return nil
 	}
 	out = []host.Netdev{}
@@ -333,7 +334,7 @@ func weka(text string) map[string]string {
 		} `json:"time"`
 	}
 	out := map[string]string{}
-	if json.Unmarshal([]byte(text), &doc) != nil {
+	if see.JSON([]byte(text), &doc) != nil {
 		return out
 	}
 	for key, value := range map[string]string{"status": doc.Status, "io_status": doc.IO} {

@@ -1,7 +1,6 @@
 package linux
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -112,7 +111,7 @@ func parseAddresses(out []byte) (map[string][]netip.Prefix, map[string]part, err
 			Bits  int        `json:"prefixlen"`
 		} `json:"addr_info"`
 	}
-	if err := json.Unmarshal(out, &links); err != nil {
+	if err := see.JSON(out, &links); err != nil {
 		return nil, nil, fmt.Errorf("ip -j addr show: %w", err)
 	}
 	have, of := map[string][]netip.Prefix{}, map[string]part{}

@@ -1,12 +1,12 @@
 package linux
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"weft/internal/remote"
 	"weft/modules/host"
+	"weft/modules/linux/see"
 )
 
 // heardLook asks the agent for LLDP of a server, where one runs, whom it hears. The form
@@ -42,7 +42,7 @@ func parseHeard(text []byte) (map[string][]host.Heard, error) {
 			} `json:"interface"`
 		} `json:"lldp"`
 	}
-	if err := json.Unmarshal(text, &all); err != nil {
+	if err := see.JSON(text, &all); err != nil {
 		return nil, fmt.Errorf("the answer to lldpcli is not understood: whom it hears is not known: %w", err)
 	}
 	if all.LLDP == nil {

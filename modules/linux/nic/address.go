@@ -54,7 +54,7 @@ func (a *Address) Parse(s remote.Seen) (*Address, error) {
 			Bits  int        `json:"prefixlen"`
 		} `json:"addr_info"`
 	}
-	if err := json.Unmarshal(out, &links); err != nil {
+	if err := see.JSON(out, &links); err != nil {
 		return nil, fmt.Errorf("ip -j addr show dev %s: %w", name, err)
 	}
 	have := &Address{PCI: a.PCI, Interface: name, CIDR: a.CIDR}

@@ -2,7 +2,6 @@ package nic
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,7 +77,7 @@ func (b *Buffers) Parse(s remote.Seen) (*Buffers, error) {
 		Of   []int `json:"prio_buffer"`
 		Size []int `json:"buffer_size"`
 	}
-	if err := json.Unmarshal(got.Content, &seen); err != nil || len(seen.Of) != traffic.Priorities || len(seen.Size) != traffic.Priorities {
+	if err := see.JSON(got.Content, &seen); err != nil || len(seen.Of) != traffic.Priorities || len(seen.Size) != traffic.Priorities {
 		return nil, fmt.Errorf("dcb -j buffer show dev %s answers %q", name, got.Content)
 	}
 	have := &Buffers{PCI: b.PCI, Interface: name, Of: [traffic.Priorities]int(seen.Of), Size: [traffic.Priorities]int(seen.Size)}

@@ -2,7 +2,6 @@ package nic
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -66,7 +65,7 @@ func (d *DCBX) Parse(s remote.Seen) (*DCBX, error) {
 		return nil, got.Err
 	}
 	var set map[string]bool
-	if err := json.Unmarshal(got.Content, &set); err != nil {
+	if err := see.JSON(got.Content, &set); err != nil {
 		return nil, fmt.Errorf("dcb -j dcbx show dev %s answers %q", name, got.Content)
 	}
 	maps.DeleteFunc(set, func(_ string, on bool) bool { return !on })

@@ -159,7 +159,7 @@ func (d *DSCP) Parse(s remote.Seen) (*DSCP, error) {
 		Entries [][]json.RawMessage `json:"dscp_prio"`
 	}
 	bad := fmt.Errorf("dcb -j app show dev %s answers %q", name, out)
-	if err := json.Unmarshal(out, &got); err != nil {
+	if err := see.JSON(out, &got); err != nil {
 		return nil, bad
 	}
 	have := &DSCP{PCI: d.PCI, Interface: name}

@@ -2,7 +2,6 @@ package nic
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -82,7 +81,7 @@ func (e *ETS) Parse(s remote.Seen) (*ETS, error) {
 		TSA     []string `json:"tc_tsa"`
 		Share   []int    `json:"tc_bw"`
 	}
-	if err := json.Unmarshal(out, &got); err != nil || len(got.PrioTC) != traffic.Priorities || len(got.TSA) != traffic.Priorities || len(got.Share) != traffic.Priorities {
+	if err := see.JSON(out, &got); err != nil || len(got.PrioTC) != traffic.Priorities || len(got.TSA) != traffic.Priorities || len(got.Share) != traffic.Priorities {
 		return nil, fmt.Errorf("dcb -j ets show dev %s answers %q", name, out)
 	}
 	// The field has three bits on the wire, where 0 stands for 8.

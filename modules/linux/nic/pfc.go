@@ -2,7 +2,6 @@ package nic
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -48,7 +47,7 @@ func (p *PFC) Parse(s remote.Seen) (*PFC, error) {
 	var got struct {
 		Prio []bool `json:"prio_pfc"`
 	}
-	if err := json.Unmarshal(out, &got); err != nil || len(got.Prio) != traffic.Priorities {
+	if err := see.JSON(out, &got); err != nil || len(got.Prio) != traffic.Priorities {
 		return nil, fmt.Errorf("dcb -j pfc show dev %s answers %q", name, out)
 	}
 	have := &PFC{PCI: p.PCI, Interface: name}

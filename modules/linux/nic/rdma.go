@@ -2,13 +2,13 @@ package nic
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/modules/linux/see"
 )
 
 // An rdmaPort is one port of an RDMA device, as rdma(8) shows it.
@@ -62,7 +62,11 @@ func rdmaPortOf(s remote.Seen, pci, netdev string) (*rdmaPort, error) {
 	if err != nil {
 		return nil, err
 	}
-	return portOf(s, pci, netdev, ports, strings.Fields(s.Of(bearersLook(pci)).Text())), nil
+	port := portOf(s, pci, netdev, ports, strings.Fields(s.Of(bearersLook(pci)).Text()))
+	if port != nil && driver(s, pci) == "hfi1" { // whose ports look like those of InfiniBand
+		port.protocol = "omnipath"
+	}
+	return port, nil
 }
 
 // follows reports whether the port has the number that its interface has, which begins with 0.
@@ -115,7 +119,7 @@ func rdmaJSON(s remote.Seen, look remote.Look, into any) error {
 	case len(bytes.TrimSpace(got.Content)) == 0:
 		return nil
 	}
-	if err := json.Unmarshal(got.Content, into); err != nil {
+	if err := see.JSON(got.Content, into); err != nil {
 		return fmt.Errorf("%s answers %q", look, got.Content)
 	}
 	return nil

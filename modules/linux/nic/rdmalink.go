@@ -107,6 +107,8 @@ func (r *RDMALink) otherProtocol(have *RDMALink, port *rdmaPort) error {
 	switch have.Driver {
 	case "ice":
 		return hint.Wrap(err, "irdma does one of the two: "+param+", then "+param, off, false, on, true)
+	case "hfi1":
+		return hint.Wrap(err, "weft does not manage Omni-Path, whose fabric manager is opafm: take the rnic out of the fabric")
 	case "mlx5_core":
 		return hint.Wrap(err, "a port is InfiniBand or Ethernet by its firmware: mlxconfig -d %s set LINK_TYPE_P1=%s, P2 for the second port of a card, and a restart of the server change that; or change transport of the fabric",
 			have.function, map[bool]string{true: "1", false: "2"}[r.Transport == "infiniband"])

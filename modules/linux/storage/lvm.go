@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -38,7 +37,7 @@ func lvmRows(s remote.Seen, look remote.Look) ([]map[string]string, error) {
 	var report struct {
 		Report []map[string][]map[string]string `json:"report"`
 	}
-	if err := json.Unmarshal(out, &report); err != nil {
+	if err := see.JSON(out, &report); err != nil {
 		return nil, fmt.Errorf("%s: %w", look.Args[0], err)
 	}
 	var rows []map[string]string

@@ -145,9 +145,10 @@ func (d *mdDisk) read(word, rest string) bool {
 // runs reports whether it can be used.
 func (a *mdArray) runs() bool { return a.state != "inactive" && a.state != "clear" && a.state != "" }
 
-// progress says how far a resync is; "": there is none.
+// progress says how far a resync is; "": there is none. A check compares the halves, as
+// distributions do every month (checkarray, mdcheck): nothing is left to do.
 func (a *mdArray) progress() string {
-	if a.action == "" || a.action == "idle" || a.action == "frozen" {
+	if a.action == "" || a.action == "idle" || a.action == "frozen" || a.action == "check" {
 		return ""
 	}
 	done, all, _ := strings.Cut(a.done, " / ")
