@@ -46,7 +46,8 @@ func (d *surveyed) compare(s *survey, states []State) (changed int) {
 			e, ok = entries[item.Closes[0].Kind+"."+item.Closes[0].Name]
 		}
 		if ok && item.prune == nil && !item.reverse {
-			f.drift = k.Drifted(e, states[n])
+			// What weft has applied as the files still say, and cannot be applied now, has changed.
+			f.drift = k.Drifted(e, states[n]) || diff.Err != nil && k.Unchanged(e, item.Resource)
 			if f.drift && item.IgnoreDrift && diff.Err == nil && k.Unchanged(e, item.Resource) {
 				s.leave(LeftAlone{Device: d.address, ID: item.ID, Text: "it has drifted, which ignore_drift allows: " + turned(diff)})
 				continue

@@ -66,3 +66,29 @@ func texts(refusals []Refusal) string {
 	}
 	return strings.Join(list, "; ")
 }
+
+// Drift is what weft has applied and was changed since, whether it can be set right or not;
+// what weft has never applied, or what the files want otherwise now, is apart.
+func TestOnlyDrift(t *testing.T) {
+	w := newWorld()
+	for n, r := range []struct{ name, live, applied string }{{"set-right", "9", "2"}, {"refused", "9", "2"}, {"another-wish", "1", "1"}, {"never-applied", "9", ""}, {"pending", "1", "1"}} {
+		w.want("a/v."+r.name, "2").impact = ImpactDataLoss
+		w.items[n].Protect = r.name != "set-right" && r.name != "pending"
+		w.device("a").values["v."+r.name] = r.live
+	}
+	w.keep()
+	entries := &w.devices["a"].(*fakeKeeper).kept.Entries
+	for name, applied := range map[string]string{"set-right": "2", "refused": "2", "another-wish": "1", "pending": "1"} {
+		*entries = append(*entries, Entry{Kind: "v", Name: name, State: EntryCreated, Applied: json.RawMessage(quoted(applied))})
+	}
+	in := w.input()
+	in.AllowDestroy = []string{"a/v.set-right", "a/v.pending"}
+	p := mustMake(t, within(t), in)
+	pending, apart, err := p.OnlyDrift()
+	if err != nil || pending != 1 || len(p.Steps) != 1 || p.Steps[0].ID.Name != "set-right" || p.Drifted() != 2 {
+		t.Errorf("%v: %d pending, %d drifted, %+v", err, pending, p.Drifted(), p.Steps)
+	}
+	if len(p.Refusals) != 1 || p.Refusals[0].ID.Name != "refused" || len(apart) != 2 {
+		t.Errorf("refused %+v, apart %+v", p.Refusals, apart)
+	}
+}

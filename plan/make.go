@@ -49,7 +49,9 @@ func Make(ctx context.Context, in Input) (*Plan, error) {
 		switch {
 		case f == nil:
 		case f.diff.Err != nil:
-			p.Refusals = append(p.Refusals, newRefusal(item, f.diff.Err))
+			r := newRefusal(item, f.diff.Err)
+			r.Drift = f.drift
+			p.Refusals = append(p.Refusals, r)
 		default:
 			p.Steps = append(p.Steps, newPlannedStep(item, f, needs[i], s.items))
 		}
@@ -108,7 +110,7 @@ func (p *Plan) announce(in *Input) {
 			Data: map[string]any{"block": n.Block, "range": place(n.Range)}})
 	}
 	for _, r := range p.Refusals {
-		data := map[string]any{"resource": resourceData(r.ID), "range": place(r.Range), "error": r.Text}
+		data := map[string]any{"resource": resourceData(r.ID), "range": place(r.Range), "error": r.Text, "drift": r.Drift}
 		if r.Hint != "" {
 			data["hint"] = r.Hint
 		}
@@ -126,6 +128,9 @@ func (p *Plan) announce(in *Input) {
 	for _, s := range p.Steps {
 		data := stepData(s.ID, place(s.Range), s.Changes, s.Send)
 		data["undo"], data["needs"], data["prune"], data["drift"] = s.Undo, s.Needs, s.Prune, s.Drift
+		if s.Drift {
+			data["changes"] = drifted(s.Changes)
+		}
 		if s.Phase != "" {
 			data["phase"] = s.Phase
 		}
@@ -137,6 +142,17 @@ func (p *Plan) announce(in *Input) {
 		"%d resources: %d to change, %d as declared, %d refused, %d unread",
 		c.Resources, c.Changed, c.Converged, c.Refused, c.Unread),
 		Data: map[string]any{"counts": c}})
+}
+
+// A driftedChange is a change that sets right what was changed on the device.
+type driftedChange struct {
+	Change
+	Was string `json:"was"` // as weft applied it
+	Is  string `json:"is"`  // as it is now
+}
+
+func drifted(list []Change) []driftedChange {
+	return slice.Map(list, func(c Change) driftedChange { return driftedChange{c, c.After, c.Before} })
 }
 
 // stepData describes a step in an event.

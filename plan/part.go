@@ -51,14 +51,40 @@ func (in Input) At(keep func(device string) bool) Input {
 	return in
 }
 
-// OnlyDrift leaves the steps that set right what was changed since weft
-// applied it. It returns how many others it took out.
-func (p *Plan) OnlyDrift() (pending int, err error) {
+// OnlyDrift leaves what was changed since weft applied it: steps that set it right, and
+// refusals where that is not possible. It returns how many other steps it took out, and the
+// refusals of what weft has never applied.
+func (p *Plan) OnlyDrift() (pending int, apart []Refusal, err error) {
 	if p.Destroy {
-		return 0, errors.New("a plan that removes everything shows no drift")
+		return 0, nil, errors.New("a plan that removes everything shows no drift")
 	}
 	part := p.Part(func(s PlannedStep) bool { return s.Drift })
 	pending = len(p.Steps) - len(part.Steps)
-	p.Steps, p.Select, p.Refusals = part.Steps, part.Select, part.Refusals
-	return pending, nil
+	own := map[ID]bool{} // of steps that are drift, such as a loss of data that nobody allowed
+	for _, s := range part.Steps {
+		own[s.ID] = true
+	}
+	refused := []Refusal{}
+	for _, r := range part.Refusals {
+		if r.Drift || own[r.ID] {
+			refused = append(refused, r)
+		} else {
+			apart = append(apart, r)
+		}
+	}
+	p.Steps, p.Select, p.Refusals = part.Steps, part.Select, refused
+	return pending, apart, nil
+}
+
+// Drifted is how many resources were changed since weft applied them, of a plan that
+// OnlyDrift has left.
+func (p *Plan) Drifted() int {
+	ids := map[ID]bool{}
+	for _, s := range p.Steps {
+		ids[s.ID] = true
+	}
+	for _, r := range p.Refusals {
+		ids[r.ID] = true
+	}
+	return len(ids)
 }

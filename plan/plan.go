@@ -183,6 +183,7 @@ type Refusal struct {
 	Range hcl.Range `json:"range"`
 	Text  string    `json:"text"`
 	Hint  string    `json:"hint,omitempty"`
+	Drift bool      `json:"drift,omitempty"` // weft has applied it, and it was changed since
 }
 
 // Counts is a plan in numbers. Resources is the sum of Changed, Converged,

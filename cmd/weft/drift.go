@@ -19,7 +19,9 @@ with what is there now; a switch has kept a copy of its configuration as that wa
 proven. What the files declare and nobody has applied yet is no drift: weft plan
 shows that. Where a switch has lost that copy, all that carries weft's name and
 differs has drifted. It changes nothing, and exits 2 when there is any.
---out saves the plan that sets right what has drifted, and nothing else.`,
+A resource that weft has applied and that cannot be set right now, as where another
+policy has taken its place, has drifted too; conflicts over what weft has never applied
+are listed apart. --out saves the plan that sets right what has drifted, and nothing else.`,
 		RunE: a.does(func(ctx context.Context, _ []string) error { return a.drift(ctx, f) }),
 	}
 	f.scope(cmd)
@@ -34,15 +36,15 @@ func (a *app) drift(ctx context.Context, f planFlags) error {
 		return err
 	}
 	defer p.Close()
-	pending := 0
-	if pending, err = made.OnlyDrift(); err != nil {
+	pending, apart, err := made.OnlyDrift()
+	if err != nil {
 		return err
 	}
 	if !a.json {
 		f.show.Style = a.style(a.stdout)
-		view.Drift(a.stdout, made, pending, f.show)
+		view.Drift(a.stdout, made, pending, apart, f.show)
 	}
-	if f.out != "" && len(made.Steps) > 0 {
+	if f.out != "" && made.Drifted() > 0 {
 		if err := a.save(ctx, made, f); err != nil {
 			return err
 		}
@@ -50,9 +52,9 @@ func (a *app) drift(ctx context.Context, f planFlags) error {
 	switch {
 	case made.Incomplete() != nil:
 		return &quietError{incomplete(made.Incomplete())}
-	case len(made.Steps) > 0:
-		a.emit(plan.Event{Type: plan.EventDiagnostic, Level: "warn", Message: fmt.Sprintf("%d resources have drifted", len(made.Steps)),
-			Data: map[string]any{"drifted": len(made.Steps)}})
+	case made.Drifted() > 0:
+		a.emit(plan.Event{Type: plan.EventDiagnostic, Level: "warn", Message: fmt.Sprintf("%d resources have drifted", made.Drifted()),
+			Data: map[string]any{"drifted": made.Drifted(), "refused": len(made.Refusals), "conflicts": len(apart)}})
 		return &quietError{exitChanges}
 	}
 	return nil

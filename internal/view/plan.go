@@ -61,17 +61,33 @@ func runMark(w io.Writer, p *plan.Plan, s Style) {
 	}
 }
 
-// Drift shows the part of a plan that sets right what was changed, and
-// says how much else there is to do.
-func Drift(w io.Writer, p *plan.Plan, pending int, o Options) {
+// Drift shows what was changed, then the part of a plan that sets it right, then conflicts
+// over what weft has never applied, and says how much else there is to do.
+func Drift(w io.Writer, p *plan.Plan, pending int, apart []plan.Refusal, o Options) {
 	Heading(w, o.Style, "drift", p.Owner, p.Simulated)
 	planDevices(w, p, o)
-	for _, g := range fold(p.Steps) {
-		g.show(w, o)
+	for _, g := range fold(turned(p.Steps)) {
+		fmt.Fprintf(w, "\n%s %s  %s\n", o.dress(yellow, "~"), o.dress(bold, g.kind), g.where())
+		g.changes(w, Options{Style: o.Style, Lines: o.Lines})
+	}
+	for _, r := range p.Refusals {
+		refusal(w, r, "has changed, and cannot be set right", o.Style)
+	}
+	if len(p.Steps) > 0 {
+		fmt.Fprintf(w, "\n%s\n", o.dress(bold, "Repair"))
+		for _, g := range fold(p.Steps) {
+			g.show(w, o)
+		}
+	}
+	if len(apart) > 0 {
+		fmt.Fprintf(w, "\n%s\n", o.dress(bold, "Conflicts over what weft has not applied"))
+		for _, r := range apart {
+			refusal(w, r, "cannot be applied", o.Style)
+		}
 	}
 	leftAlone(w, p.Left, o.Style)
-	sum := fmt.Sprintf("Drift: %s changed since weft applied it.", count(len(p.Steps), "resource was", "resources were"))
-	if len(p.Steps) == 0 && len(p.Unreachable()) == 0 {
+	sum := fmt.Sprintf("Drift: %s changed since weft applied it.", count(p.Drifted(), "resource was", "resources were"))
+	if p.Drifted() == 0 && len(p.Unreachable()) == 0 {
 		sum = "No drift: what weft applied is as it was applied."
 	}
 	if lost := len(p.Unreachable()); lost > 0 {
@@ -80,7 +96,22 @@ func Drift(w io.Writer, p *plan.Plan, pending int, o Options) {
 	if pending > 0 {
 		sum += fmt.Sprintf(" %s declared and not applied yet: see weft plan.", count(pending, "change is", "changes are"))
 	}
+	if len(apart) > 0 {
+		sum += fmt.Sprintf(" %s over what weft has not applied.", count(len(apart), "conflict", "conflicts"))
+	}
 	fmt.Fprintf(w, "\n%s\n", o.dress(bold, sum))
+}
+
+// turned are steps in the direction in which the device was changed: from what weft applied
+// to what is there now.
+func turned(steps []plan.PlannedStep) []plan.PlannedStep {
+	return slice.Map(steps, func(s plan.PlannedStep) plan.PlannedStep {
+		s.Changes = slice.Map(s.Changes, func(c plan.Change) plan.Change {
+			c.Before, c.After = c.After, c.Before
+			return c
+		})
+		return s
+	})
 }
 
 // Sum is a plan in one line.
@@ -205,10 +236,14 @@ func allowed(w io.Writer, p *plan.Plan, s Style) {
 
 func refusals(w io.Writer, p *plan.Plan, s Style) {
 	for _, r := range p.Refusals {
-		fmt.Fprintf(w, "\n%s %s cannot be applied\n  %s  %s\n", s.dress(red, "✗"), r.ID, Place(r.Range), r.Text)
-		if r.Hint != "" {
-			fmt.Fprintf(w, "  hint  %s\n", strings.ReplaceAll(r.Hint, "\n", "\n        "))
-		}
+		refusal(w, r, "cannot be applied", s)
+	}
+}
+
+func refusal(w io.Writer, r plan.Refusal, what string, s Style) {
+	fmt.Fprintf(w, "\n%s %s %s\n  %s  %s\n", s.dress(red, "✗"), r.ID, what, Place(r.Range), r.Text)
+	if r.Hint != "" {
+		fmt.Fprintf(w, "  hint  %s\n", strings.ReplaceAll(r.Hint, "\n", "\n        "))
 	}
 }
 

@@ -161,7 +161,7 @@ func (d *Device) remembers(r plan.Resource) bool {
 	case *giveBack:
 		return true
 	case *qos, *port:
-		return len(d.owns.Names)+len(d.wrote) > 0 && !r.Diff(&d.have).Empty()
+		return (len(d.owns.Names)+len(d.wrote) > 0 || d.marks.Base(d.cfg.Owner)) && !r.Diff(&d.have).Empty()
 	}
 	return false
 }

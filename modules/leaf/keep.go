@@ -85,6 +85,29 @@ func (d *Device) entries() []plan.Entry {
 	for _, port := range d.wrote {
 		out = append(out, plan.Entry{Kind: "port", Name: port, State: plan.EntryCreated})
 	}
+	return append(out, d.lost(out)...)
+}
+
+// lost are entries of what the files declare and the proven copy has, and the switch has no
+// more: an operator has taken weft's policies off.
+func (d *Device) lost(present []plan.Entry) (out []plan.Entry) {
+	if d.relics.Left == nil {
+		return nil
+	}
+	proven := d.relics.Left.Owned(d.want.Owner)
+	add := func(kind, name string) {
+		e := plan.Entry{Kind: kind, Name: name, State: plan.EntryCreated}
+		same := func(o plan.Entry) bool { return o.Kind == kind && o.Name == name }
+		if d.declared(e) && !slices.ContainsFunc(present, same) {
+			out = append(out, e)
+		}
+	}
+	for _, name := range proven.Names {
+		add("qos", d.fabric(name))
+	}
+	for _, port := range slices.Sorted(keysOf(proven.Ports)) {
+		add("port", port)
+	}
 	return out
 }
 
@@ -120,7 +143,15 @@ func (d *Device) Drifted(e plan.Entry, _ plan.State) bool {
 	if e.Kind == "port" {
 		return switches.Changed(d.have, *d.relics.Left, d.want.Owner, e.Name)
 	}
-	return switches.Changed(d.have, *d.relics.Left, d.want.Owner, "")
+	return switches.Changed(d.have, *d.relics.Left, d.want.Owner, "") || d.displaced()
+}
+
+// displaced reports whether the classes are as they were proven, and cannot be applied any
+// more: another policy has taken the place of weft's on a port.
+func (d *Device) displaced() bool {
+	proven, classes := *d.relics.Left, &qos{d}
+	proven.Facts = d.have.Facts
+	return classes.Diff(&d.have).Err != nil && classes.Diff(&proven).Empty()
 }
 
 // Unchanged implements plan.Keeper.
