@@ -107,5 +107,5 @@ var (
 	drawn   = regexp.MustCompile(`[▁▂▃▄▅▆▇█][▁▂▃▄▅▆▇█ ]*$`)
 	took    = regexp.MustCompile(`[−-]?[0-9][0-9.]* (ns|µs|ms|s)\b`)
 	figures = regexp.MustCompile(`\b([0-9a-f]{12}|[0-9]{6,}|[0-9.]+ MB)\b`)
-	looks   = regexp.MustCompile(`, [0-9]+ times$`)
+	looks   = regexp.MustCompile(`, [0-9]+ times\b`)
 )

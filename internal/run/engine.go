@@ -157,8 +157,8 @@ func (s *staged) weigh(res *prove.Result) (rollout.Verdict, string) {
 		verdict, why = prove.Inconclusive, "there is nothing that could be judged"
 	}
 	why = uncovered(verdict, why, accepted, res)
-	if text := res.DegradedAllowed(); verdict == prove.Pass && text != "" {
-		why = strings.TrimPrefix(why+"; "+text, "; ")
+	if verdict == prove.Pass && res.DegradedAllowed() != "" {
+		why = strings.TrimPrefix(why+"; degraded (allowed)", "; ") // without numbers: verdicts that repeat are shown as one
 	}
 	return rollout.Verdict(verdict), why
 }

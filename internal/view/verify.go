@@ -66,7 +66,10 @@ func concluded(w io.Writer, s Style, r *prove.Result) {
 // Conclusion is the verdict of a result, with what it does not cover.
 func Conclusion(r *prove.Result) string {
 	degraded := r.DegradedAllowed()
-	if degraded != "" {
+	switch {
+	case r.Verdict == prove.Fail:
+		degraded = "" // there is worse to say
+	case degraded != "":
 		degraded = ", " + degraded
 	}
 	c := r.Coverage()
