@@ -212,6 +212,9 @@ func (a *app) applyFile(ctx context.Context, path string, f planFlags, how order
 		return usage(hint.Wrap(errors.New("the plan says what may be lost: --allow-destroy does not go with a saved one"),
 			"plan again: weft plan --allow-destroy='%s' --out %s", strings.Join(f.allowDestroy, "' --allow-destroy='"), path))
 	}
+	if !strings.HasPrefix(path, "store:") {
+		a.approvals.beside = path
+	}
 	if err := a.trusts(path, saved); err != nil {
 		return err
 	}

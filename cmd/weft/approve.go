@@ -47,7 +47,8 @@ the ssh agent holds; without it the only key of the agent. Who may approve says
 --signers, or WEFT_SIGNERS: an allowed_signers file outside of the repository, or
 COMMIT:PATH, the file as it is in a commit, such as that of the base branch.
 
-The approval is kept with the run; for a saved plan next to it, or in --out. It is two
+The approval is kept with the run; for a saved plan next to it, where weft apply FILE looks
+for it, or in --out. It is two
 files, FILE and FILE.sig, which anybody can check without weft:
 
   ssh-keygen -Y verify -n weft-approval -I WHO -f SIGNERS -s FILE.sig < FILE
@@ -124,7 +125,11 @@ func (a *app) approve(ctx context.Context, args []string, f approval) error {
 			Data: map[string]any{"by": who, "where": where, "run": s.Run, "phase": s.Phase, "plan": s.Plan, "expires": s.Expires, "accept": s.Accept}})
 		return nil
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s\n%s signed it: %s\n", x.Text, who, where)
+	finds := ""
+	if rec == nil && f.out == "" {
+		finds = fmt.Sprintf("; weft apply %s finds it there", args[0])
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s\n%s signed it: %s%s\n", x.Text, who, where, finds)
 	return err
 }
 

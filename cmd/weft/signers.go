@@ -28,6 +28,7 @@ type approvals struct {
 	signers string // a file, or COMMIT:PATH; "": WEFT_SIGNERS
 	folder  string // "": WEFT_APPROVALS, or approvals in --chdir
 	authors []string
+	beside  string // the plan file that is applied, beside which weft approve writes; "": none
 }
 
 func (a *app) signerFlags(cmd *cobra.Command) {
@@ -160,7 +161,7 @@ func (a *app) signing(ctx context.Context) (*run.Env, error) {
 		return a.writers(ctx, known.Base)
 	}
 	folder := cmp.Or(a.approvals.folder, os.Getenv("WEFT_APPROVALS"), filepath.Join(a.dir, "approvals"))
-	e.Approvals = []string{folder}
+	e.Approvals, e.Beside = []string{folder}, a.approvals.beside
 	return e, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,7 @@ import (
 func (a *app) workerCmd() *cobra.Command {
 	var site string
 	var lead, once bool
+	var patience time.Duration
 	cmd := &cobra.Command{
 		Use: "worker --site NAME | --lead", Short: "Carry out the part of a site of runs, near its devices", Args: exactly(),
 		Long: `worker waits in the store for parts of runs: those of the devices of its site, which
@@ -31,8 +33,8 @@ With --lead it reaches no device, and decides instead: it goes on with runs of w
 when they are approved, soaked or their window opens, also after a restart. One leads at
 a time. weft apply --workers and weft rollout step lead as well, while they run.
 
-With --once it does what can be done now. A worker of a site then ends when nobody leads
-a run, with what the last run of the site has come to: 0 where that has passed.`,
+With --once it does what can be done now. A worker of a site then waits up to --wait for a
+leader, and ends when nobody leads a run any more, with what the last run of the site has come to: 0 where that has passed.`,
 		RunE: a.does(func(ctx context.Context, _ []string) error {
 			if (site == "") != lead {
 				return usage(hint.Wrap(errors.New("a worker has a --site, or it leads"), "weft worker --site NAME, or weft worker --lead"))
@@ -53,7 +55,7 @@ a run, with what the last run of the site has come to: 0 where that has passed.`
 				return a.carried(ctx, run.Lead(ctx, e, once))
 			}
 			a.say(fmt.Sprintf("weft works for site %s; its runs are kept in %s", site, a.runs().Where()))
-			w := &run.Worker{Env: e, Site: site, Once: once, Drain: &a.pauses}
+			w := &run.Worker{Env: e, Site: site, Once: once, Patience: patience, Drain: &a.pauses}
 			return a.carried(ctx, w.Work(ctx))
 		}),
 	}
@@ -61,6 +63,7 @@ a run, with what the last run of the site has come to: 0 where that has passed.`
 	f.StringVar(&site, "site", "", "the site whose devices it reaches, as the files name it")
 	f.BoolVar(&lead, "lead", false, "lead runs of workers, and reach no device")
 	f.BoolVar(&once, "once", false, "do what can be done now, and end")
+	f.DurationVar(&patience, "wait", 30*time.Second, "with --once: how long to wait for a leader")
 	a.signerFlags(cmd)
 	complete(cmd, "site", func(string) ([]string, cobra.ShellCompDirective) {
 		return a.declared("site"), cobra.ShellCompDirectiveNoFileComp

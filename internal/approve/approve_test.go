@@ -234,3 +234,17 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Beside a plan file lie approvals of it, the plan's own signature, and those of other plans.
+func TestReadBeside(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"p.weftplan", "p.weftplan.sig", "p.weftplan.all-bob", "p.weftplan.all-bob.sig", "q.weftplan.all-bob", "q.weftplan.all-bob.sig"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := ReadBeside(filepath.Join(dir, "p.weftplan"))
+	if err != nil || len(list) != 1 || string(list[0].Text) != "p.weftplan.all-bob" || string(list[0].Signature) != "p.weftplan.all-bob.sig" {
+		t.Errorf("%+v %v", list, err)
+	}
+}

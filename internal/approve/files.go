@@ -30,6 +30,16 @@ const (
 // Read reads the approvals in a folder: each file NAME that has a NAME.sig. A folder
 // that is not there holds none.
 func Read(dir string) ([]Signed, error) {
+	return read(dir, func(string) bool { return true })
+}
+
+// ReadBeside reads the approvals that weft approve writes beside a plan file: PLAN.NAME.
+func ReadBeside(plan string) ([]Signed, error) {
+	return read(filepath.Dir(plan), func(name string) bool { return strings.HasPrefix(name, filepath.Base(plan)+".") })
+}
+
+// read reads the approvals in a folder whose names are wanted.
+func read(dir string, wanted func(name string) bool) ([]Signed, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -40,7 +50,7 @@ func Read(dir string) ([]Signed, error) {
 	var list []Signed
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), signature)
-		if !ok {
+		if !ok || !wanted(name) {
 			continue
 		}
 		if len(list) == maxFiles {

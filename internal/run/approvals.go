@@ -140,6 +140,13 @@ func (s *staged) found(ctx context.Context, phase string) ([]approve.Signed, err
 		}
 		all = append(all, list...)
 	}
+	if s.env.Beside != "" {
+		list, err := approve.ReadBeside(s.env.Beside)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
 	return all, nil
 }
 

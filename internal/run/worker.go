@@ -20,6 +20,8 @@ type Worker struct {
 	Site string
 	Once bool // to return when nobody leads a run
 
+	Patience time.Duration // with Once: how long a leader is waited for
+
 	Drain *Pauses // a pause: what was taken up is finished, and nothing more is taken up; nil: nobody asks
 
 	crews map[string]*staged  // runs that it works on
@@ -40,9 +42,11 @@ func (w *Worker) Work(ctx context.Context) error {
 	w.Env.Pauses = new(Pauses) // of one task at a time
 	defer w.close()
 	defer w.Drain.offer()()
+	seen, begun := false, time.Now()
 	for idle := shortIdle; ; {
 		did, led, err := w.turn(ctx)
 		wait := idle
+		seen = seen || did || led
 		switch cause := new(Error); {
 		case ctx.Err() != nil:
 			return interrupted(ctx)
@@ -63,7 +67,10 @@ func (w *Worker) Work(ctx context.Context) error {
 			continue
 		}
 		if w.Once && !led {
-			return w.came(ctx)
+			if seen || time.Since(begun) >= w.Patience {
+				return w.came(ctx)
+			}
+			w.say("warn", fmt.Errorf("no run is led yet: waiting up to %v for weft apply --workers", w.Patience))
 		}
 		select {
 		case <-ctx.Done():
