@@ -119,6 +119,7 @@ type Initiator struct {
 	Server   *Server
 	Engine   string  // kernel or none
 	HostNQN  string  // given, or derived from owner and server
+	HostID   string  // a UUID; "": it follows from the host NQN
 	ProbeNQN string  // of weft's own probe on that server
 	Key      *Secret // that it proves to targets with DH-HMAC-CHAP, under both names; nil: it proves nothing
 	TLSKey   *Secret // by which it speaks TLS with targets that do, under both names; nil: it does not

@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"time"
@@ -42,7 +43,7 @@ func (x *expansion) connect(d *host.Machine, i *inventory.Initiator, c *inventor
 		}
 		for _, sub := range t.Subsystems {
 			want := &nvme.NVMeConnection{
-				NQN: sub.NQN, Transport: transport, Instead: instead, Address: p.Address, HostNQN: i.HostNQN, HostID: hostID(i.HostNQN),
+				NQN: sub.NQN, Transport: transport, Instead: instead, Address: p.Address, HostNQN: i.HostNQN, HostID: cmp.Or(i.HostID, hostID(i.HostNQN)),
 				KeepAlive: seconds(c.KeepAliveTMO), ReconnectDelay: seconds(c.ReconnectDelay), CtrlLoss: c.CtrlLossTMO, FastFail: c.FastIOFailTMO, Queues: c.IOQueues, ToS: -1, IOPolicy: c.IOPolicy,
 			}
 			var needs []plan.ID

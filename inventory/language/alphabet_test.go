@@ -62,6 +62,7 @@ func benign() map[string]string {
 		"target.subsystem.allow_hosts":    "nqn.2026-11.net.example:host",
 		"target.subsystem.namespace":      "1",
 		"target.subsystem.namespace.uuid": "123e4567-e89b-42d3-a456-426614174000",
+		"initiator.hostid":                "6ba7b810-9dad-51d1-80b4-00c04fd430c8",
 		"initiator.hostnqn":               "nqn.2026-11.net.example:host",
 		"validation.metric":               "p99", "validation.metric.source": "switch.port.ingress_drops", "validation.metric.unit": "ratio",
 		"validation.allow_unmeasured": "linux",

@@ -3,6 +3,7 @@ package language
 import (
 	"net/netip"
 	"strconv"
+	"strings"
 
 	"weft/internal/slice"
 	"weft/inventory"
@@ -141,6 +142,7 @@ func (b *builder) initiator(o *object) {
 		Server:   one[inventory.Server](b, o, "server"),
 		Engine:   b.text(o, "engine"),
 		HostNQN:  b.text(o, "hostnqn"),
+		HostID:   strings.ToLower(b.text(o, "hostid")),
 		ProbeNQN: b.text(o, "probe_nqn"),
 		Key:      b.secret(o, "dhchap_key"),
 		TLSKey:   b.secret(o, "tls_key"),

@@ -248,6 +248,7 @@ func storageDescriptions() map[string]string {
 		"initiator":                          "A server that uses targets.",
 		"initiator.server":                   "The server.",
 		"initiator.engine":                   `What connects: the kernel, or "none" for weft's probes only.`,
+		"initiator.hostid":                   "The host identifier that goes with hostnqn, a UUID; else the UUID in hostnqn, or derived from it. A kernel takes one for each hostnqn.",
 		"initiator.hostnqn":                  "The name it connects with, else derived from owner and server.",
 		"initiator.probe_nqn":                "The name that weft's own probe connects with.",
 		"initiator.dhchap_key":               `The key that it proves to targets (DH-HMAC-CHAP), which then let nobody in under its name who has not got it; of the form DHHC-1:HH:BASE64: (weft-target key makes one), read from outside: env("NAME") or file("PATH").`,

@@ -230,6 +230,7 @@ func initiatorSchema() *schema {
 		"server":     need(ref("server")),
 		"engine":     opt(oneOf("kernel", "none")).orText("kernel"),
 		"hostnqn":    opt(text()).orDerived(derivedHostNQN),
+		"hostid":     opt(text()),
 		"probe_nqn":  {takes: text(), derive: derivedProbeNQN, computed: true},
 		"dhchap_key": {takes: text(), secret: true},
 		"tls_key":    {takes: text(), secret: true},

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"strings"
 
 	"weft/internal/nvme/names"
@@ -14,6 +15,8 @@ func (c *checker) nqn(b *inventory.Block, attr, nqn string) {
 	}
 }
 
+var uuidForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
 // initiators checks the names of hosts.
 func (c *checker) initiators() {
 	type owner struct {
@@ -26,6 +29,9 @@ func (c *checker) initiators() {
 			continue
 		}
 		c.nqn(&i.Block, "hostnqn", i.HostNQN)
+		if i.HostID != "" && !uuidForm.MatchString(i.HostID) {
+			c.refuse(problem.NQN, &i.Block, "hostid", "not a host identifier", "%q is no UUID, such as 6ba7b810-9dad-51d1-80b4-00c04fd430c8.", i.HostID)
+		}
 		if len(i.HostNQN) <= names.MaxNQN && len(i.ProbeNQN) > names.MaxNQN {
 			c.refuse(problem.NQN, &i.Block, "hostnqn", "no room for the probe's NQN", `weft's own probe adds ":probe", which makes more than %d bytes.`, names.MaxNQN)
 		}

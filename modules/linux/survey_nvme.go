@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/nvme/names"
 	"weft/internal/remote"
 	"weft/modules/host"
 )
@@ -68,16 +69,20 @@ func parseNVMe(text []byte) *host.NVMeFacts {
 	}
 	for _, name := range slices.Sorted(maps.Keys(controllers)) {
 		c := controllers[name]
-		if c["transport"] == "pcie" || c["subsysnqn"] == "" {
-			continue
+		if c["transport"] == "pcie" || c["subsysnqn"] == "" || c["subsysnqn"] == names.Discovery {
+			continue // a drive, or a discovery service, which is no storage
 		}
 		at := map[string]string{}
 		for pair := range strings.SplitSeq(c["address"], ",") {
 			key, value, _ := strings.Cut(pair, "=")
 			at[key] = value
 		}
+		address := at["traddr"] // of Fibre Channel as it is, of loop none
+		if at["trsvcid"] != "" {
+			address = net.JoinHostPort(address, at["trsvcid"])
+		}
 		f.Connections = append(f.Connections, host.NVMeConnection{NQN: c["subsysnqn"],
-			NVMePort: host.NVMePort{Transport: c["transport"], Address: net.JoinHostPort(at["traddr"], at["trsvcid"])}})
+			NVMePort: host.NVMePort{Transport: c["transport"], Address: address}})
 	}
 	return f
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weft/internal/hint"
+	"weft/internal/nvme/names"
 	"weft/internal/remote"
 	"weft/internal/wait"
 	"weft/modules/host"
@@ -83,7 +84,7 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 	}
 	mine, next, live := n.find(all)
 	if mine == nil {
-		return nil, nil
+		return nil, n.otherIdentity(all)
 	}
 	have := &NVMeConnection{
 		NQN: n.NQN, Transport: mine.values["transport"], Instead: n.Instead, Address: n.Address, From: n.From, HostNQN: n.HostNQN, HostID: mine.values["hostid"],
@@ -115,7 +116,8 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 // subsystem.
 func (n *NVMeConnection) find(all []*controller) (mine, next *controller, live int) {
 	for _, c := range all {
-		if c.values["subsysnqn"] != n.NQN {
+		// A controller that has not connected again yet does not show what it leads to.
+		if nqn := c.values["subsysnqn"]; nqn != n.NQN && (nqn != efault || c.address != n.Address) {
 			continue
 		}
 		if c.values["state"] == "live" {
@@ -189,7 +191,7 @@ func off(seconds int) string {
 // Left: a path that is down comes back by itself or not, and
 // one over TCP goes on where RDMA was wanted.
 func (n *NVMeConnection) Left() string {
-	if text := n.down(); text != "" {
+	if text := n.useless(); text != "" {
 		return text
 	}
 	if n.Transport != n.Instead {
@@ -367,14 +369,14 @@ func (n *NVMeConnection) Self(s remote.Seen) (out []host.Object) {
 	return out
 }
 
-// All: connections over a fabric, not drives.
+// All: connections over a fabric to storage, not drives nor discovery services.
 func (n *NVMeConnection) All(s remote.Seen) (out []host.Object) {
 	list, err := parseNVMe(s)
 	if err != nil {
 		return nil
 	}
 	for _, c := range list {
-		if c.values["transport"] != "pcie" {
+		if c.values["transport"] != "pcie" && c.values["subsysnqn"] != names.Discovery {
 			out = append(out, c.object())
 		}
 	}
