@@ -27,6 +27,8 @@ const (
 	sortSerial = "serial number"
 	sortText   = "free text"
 	sortOwner  = "owner name"
+	sortVRF    = "VRF name"
+	sortACL    = "ACL name"
 )
 
 func newAnonymizer() *anonymizer {
@@ -47,7 +49,7 @@ func (a *anonymizer) stand(sort, value string, form func(n int) string) string {
 // said sums up what was replaced.
 func (a *anonymizer) said() string {
 	var words []string
-	for _, sort := range []string{sortHost, sortUser, sortAddr, sortMAC, sortSerial, sortText, sortOwner} {
+	for _, sort := range []string{sortHost, sortUser, sortAddr, sortMAC, sortSerial, sortText, sortVRF, sortACL, sortOwner} {
 		switch n := a.count[sort]; n {
 		case 0:
 		case 1:
@@ -72,7 +74,15 @@ var (
 	saysUser = pattern.New(`(?mi)^\s*(?:username|local-user|snmp-server user|snmp-agent usm-user v3)\s+(\S+)`)
 	saysSN   = pattern.New(`(?mi)(?:serial[ _-]?num(?:ber)?|board id|chassis sn|host-?id|\bSN)\s*[:=]?\s+([A-Z0-9]{6,})`)
 	saysText = pattern.New(`(?mi)^(\s*(?:description|snmp-server (?:contact|location)|snmp-agent sys-info (?:contact|location)|header \w+|banner \w+|` +
+		`(?:\d+ +)?remark|rule \d+ comment|(?:email-contact|phone-contact|streetaddress|contract-id|customer-id|site-id|contact-email|transport email (?:from|reply-to))|` +
 		`port description *:|system description *:|description *:))([ \t]+)(\S.*)$`)
+	saysServer = pattern.New(`(?mi)^\s*(?:ntp (?:server|peer)|ip host|logging (?:server|host)|info-center loghost|snmp-server host|(?:ldap|tacacs|radius)-server host|ip name-server|dns server|` +
+		`ntp-service unicast-(?:server|peer)|transport email smtp-server|ip domain-list|ldap server|primary (?:authentication|authorization|accounting)|` +
+		`snmp-agent target-host (?:trap|inform) address udp-domain|server)\s+(?:vpn-instance \S+ )?(\S+)`)
+	saysVRF = pattern.New(`(?mi)(?:\bvrf (?:context|member)|\buse-vrf|\bip vpn-instance|\bvpn-instance)\s+(\S+)`)
+	saysACL = pattern.New(`(?mi)(?:\b(?:ip|ipv6|mac) access-list|\baccess-group(?: name)?|\baccess-class|\bacl (?:(?:basic|advanced|ipv6|mac|user-defined) )*name|\buse-(?:ipv[46])?acl)\s+(\S+)`)
+	baseDN  = pattern.New(`(?i)\b((?:base-?dn|root-?dn|login-dn|search-base-dn)\s+)("[^"]*"|\S+)`)
+	inLinks = pattern.New(`(?i)\b((?:https?|s?ftp|tftp|scp)://)[^\s"']+`)
 )
 
 // Values that are known by their form.
@@ -97,6 +107,21 @@ func (a *anonymizer) learn(text string) {
 			a.stand(sortHost, name, host)
 		}
 	}
+	for _, m := range saysServer.FindAllStringSubmatch(text, -1) {
+		if _, err := netip.ParseAddr(m[1]); err != nil && long(m[1]) && !formFQDN.MatchString(m[1]) {
+			a.stand(sortHost, m[1], host)
+		}
+	}
+	for _, m := range saysVRF.FindAllStringSubmatch(text, -1) {
+		if long(m[1]) && m[1] != "management" {
+			a.stand(sortVRF, m[1], func(n int) string { return fmt.Sprintf("vrf-%d", n) })
+		}
+	}
+	for _, m := range saysACL.FindAllStringSubmatch(text, -1) {
+		if long(m[1]) {
+			a.stand(sortACL, m[1], func(n int) string { return fmt.Sprintf("acl-%d", n) })
+		}
+	}
 	for _, m := range saysUser.FindAllStringSubmatch(text, -1) {
 		if long(m[1]) && m[1] != "admin" {
 			a.stand(sortUser, m[1], func(n int) string { return fmt.Sprintf("user-%d", n) })
@@ -109,7 +134,8 @@ func (a *anonymizer) learn(text string) {
 
 // long reports whether a name can be told from the words around it.
 func long(name string) bool {
-	return len(name) > 1 && !slices.Contains([]string{"interface", "system", "switch", "qos", "class", "policy", "default", "none", redacted}, strings.ToLower(name))
+	return len(name) > 1 && name != redacted && strings.Trim(name, "0123456789") != "" && !slices.Contains([]string{"interface", "system", "switch", "qos", "class", "policy", "default", "none",
+		"in", "out", "any", "ip", "ipv6", "mac", "host", "match-local-traffic", "name", "port", "vlan", "server", "source", "copp", "input", "output", "permit", "deny"}, strings.ToLower(name))
 }
 
 // clean replaces what it knows in a text.
@@ -120,6 +146,14 @@ func (a *anonymizer) clean(text string) string {
 			return line
 		}
 		return m[1] + m[2] + a.stand(sortText, "text "+strings.TrimSpace(m[3]), func(n int) string { return fmt.Sprintf("text-%d", n) })
+	})
+	text = baseDN.ReplaceAllStringFunc(text, func(v string) string {
+		m := baseDN.FindStringSubmatch(v)
+		return m[1] + a.stand(sortText, "text "+m[2], func(n int) string { return fmt.Sprintf("dc=text-%d", n) })
+	})
+	text = inLinks.ReplaceAllStringFunc(text, func(v string) string {
+		m := inLinks.FindStringSubmatch(v)
+		return m[1] + a.stand(sortHost, "url "+v, func(n int) string { return fmt.Sprintf("host-%d.example.net", n) })
 	})
 	text = formMAC.ReplaceAllStringFunc(text, a.mac)
 	text = formAddr.ReplaceAllStringFunc(text, a.address)
