@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"weft/internal/pattern"
 	"weft/inventory"
 	"weft/inventory/problem"
 )
@@ -28,6 +29,9 @@ func (c *checker) links() {
 			case e.Switch != nil:
 				other = ports.first(port{e.Switch, e.Port}, &l.Block)
 				c.portSpeed(l, e)
+				if bundle.MatchString(e.Port) {
+					c.refuse(problem.Value, &l.Block, e.attr, "a bundle of ports", "%s is a bundle of ports, which weft does not manage yet: declare a link for each of its member ports.", e.name())
+				}
 			}
 			if other != nil {
 				c.refuse(problem.EndTwice, &l.Block, e.attr, "two links at one end", "%s is an end of %s already.", e.name(), whereBlock(other))
@@ -36,6 +40,9 @@ func (c *checker) links() {
 		c.crossed(l)
 	}
 }
+
+// bundle is a port that is made of others.
+var bundle = pattern.New(`(?i)^(port-channel|po|bridge-aggregation|bagg|route-aggregation|ragg) *[0-9]`)
 
 // An end is one end of a link with the attribute that names it.
 type end struct {

@@ -37,7 +37,7 @@ func networkRules() []Rule {
 		{"NICs can be told apart and are hosts in one plane each",
 			[]Finding{refuses(problem.Match), refuses(problem.AddrTwice), refuses(problem.NotHost), refuses(problem.NoPlane)}, (*checker).servers},
 		{"an end has one cable, which stays in its plane and suits its port",
-			[]Finding{refuses(problem.EndTwice), refuses(problem.Speed), refuses(problem.Crossed), refuses(problem.NoFabric)}, (*checker).links},
+			[]Finding{refuses(problem.EndTwice), refuses(problem.Speed), refuses(problem.Crossed), refuses(problem.NoFabric), refuses(problem.Value)}, (*checker).links},
 		{"the NICs of a server lead to different switches at one speed", []Finding{refuses(problem.OneSwitch), warns(problem.Uneven)}, (*checker).hosts},
 		{"a distributed switch has one NIC of each host", []Finding{refuses(problem.Uplink)}, (*checker).uplinks},
 		{"PVRDMA has what it needs", []Finding{refusesOrWarns(problem.PVRDMA)}, (*checker).pvrdma},
