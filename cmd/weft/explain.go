@@ -40,7 +40,7 @@ logins on servers and switches need.`,
 			return a.explain(args[0])
 		},
 		ValidArgsFunction: func(_ *cobra.Command, _ []string, start string) (codes []string, _ cobra.ShellCompDirective) {
-			for _, check := range doctor.Catalogue() {
+			for _, check := range checksAlone() {
 				codes = append(codes, check.ID+"\t"+check.Title)
 			}
 			for _, code := range problem.Codes() {
@@ -57,13 +57,13 @@ func (a *app) listCodes() error {
 		for _, c := range problem.Codes() {
 			fmt.Fprintf(a.stdout, "%-11s  %s\n", c.Code, c.Title)
 		}
-		for _, c := range doctor.Catalogue() {
+		for _, c := range checksAlone() {
 			fmt.Fprintf(a.stdout, "%-11s  %s\n", c.ID, c.Title)
 		}
 		return nil
 	}
 	all := slice.Map(problem.Codes(), func(c problem.CodeTitle) explanation { return explanation{Code: c.Code, Title: c.Title} })
-	for _, c := range doctor.Catalogue() {
+	for _, c := range checksAlone() {
 		all = append(all, explanation{Code: problem.Code(c.ID), Title: c.Title})
 	}
 	return a.encode(all)
@@ -74,8 +74,10 @@ func (a *app) explain(code string) error {
 	if code == "privileges" {
 		title, text, ok = "what logins on servers and switches need", rights("weft").text(), true
 	}
-	if !ok {
-		title, text, ok = doctor.Explain(code)
+	if what, page, check := doctor.Explain(code); check && ok { // of files and of devices
+		text = page + "\nIn files:\n\n" + text
+	} else if check {
+		title, text, ok = what, page, true
 	}
 	if !ok {
 		err := fmt.Errorf("there is no code %q", code)
@@ -97,4 +99,12 @@ func (a *app) encode(v any) error {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
+}
+
+// checksAlone are the checks of doctor that validate does not make of files, too.
+func checksAlone() []*doctor.Check {
+	return slices.DeleteFunc(doctor.Catalogue(), func(c *doctor.Check) bool {
+		_, _, files := problem.Explain(c.ID)
+		return files
+	})
 }

@@ -67,6 +67,10 @@ fabric "roce" {
   traffic_class "default" {
     bandwidth = 50
   }
+
+  pfc_watchdog {
+    action = "drop"
+  }
 }
 
 switch "leaf" {

@@ -185,7 +185,7 @@ var mayTest = map[string][]string{
 	"internal/store/nats":     {"internal/store/storetest"},
 	"internal/store/check":    {"internal/store/dir"},
 	"modules/vcenter":         {"internal/lab/simvcenter"},
-	"internal/doctor":         {"switches/systems"},
+	"internal/doctor":         {"inventory/problem", "inventory/rules", "switches/systems"},
 	"cmd/weft":                {"internal/lab/..."},
 }
 

@@ -150,12 +150,20 @@ func thresholds(sw *Switch, r *ruling) {
 	classes := r.site.classes(sw)
 	if r.knows(classes != nil, sw.place(""), "it has no classes that weft understands") {
 		for _, c := range classes {
-			if c.ECN == nil {
-				continue
+			if c.ECN != nil {
+				r.unless(c.ECN.Min >= c.ECN.Max, sw.place(c.Name), "it marks from %d to %d bytes", c.ECN.Min, c.ECN.Max)
 			}
-			late := c.Headroom != nil && c.Headroom.Xoff > 0 && c.ECN.Max >= c.Headroom.Xoff
-			r.unless(c.ECN.Min >= c.ECN.Max || late, sw.place(c.Name), "it marks from %d to %d bytes%s", c.ECN.Min, c.ECN.Max,
-				map[bool]string{true: ", and pauses before that"}[late])
+		}
+	}
+}
+
+func pausesFirst(sw *Switch, r *ruling) {
+	classes := r.site.classes(sw)
+	if r.knows(classes != nil, sw.place(""), "it has no classes that weft understands") {
+		for _, c := range classes {
+			if c.ECN != nil && c.Headroom != nil && c.Headroom.Xoff > 0 {
+				r.unless(c.ECN.Max >= c.Headroom.Xoff, sw.place(c.Name), "it marks all from %d bytes on, and pauses from %d", c.ECN.Max, c.Headroom.Xoff)
+			}
 		}
 	}
 }

@@ -175,6 +175,14 @@ func firstTrials() map[string]tried {
 		"WD-QOS-04": {nil, onSwitch(func(sw *Switch) { sw.Reading.Classes[0].DSCP = []int{28} }), nic(func(n *host.NICHealth) { n.DSCP = nil })},
 		"WD-QOS-06": {nil, onSwitch(func(sw *Switch) { sw.Reading.Classes[0].ECN = nil }), onSwitch(func(sw *Switch) { sw.Reading.Classes = nil })},
 		"WD-QOS-07": {nil, onSwitch(func(sw *Switch) { sw.Reading.Classes[0].ECN = &switches.ECN{Min: 9, Max: 8} }), onSwitch(func(sw *Switch) { sw.Reading.Classes = nil })},
+		"WD-QOS-26": {func() *Site {
+			s := rack()
+			for _, sw := range s.Switches {
+				sw.Reading.Classes[0].Headroom = &switches.Headroom{Xoff: 9000}
+			}
+			return s
+		},
+			onSwitch(func(sw *Switch) { sw.Reading.Classes[0].Headroom.Xoff = 1500 }), onSwitch(func(sw *Switch) { sw.Reading.Classes = nil })},
 		"WD-QOS-08": {nil, nic(func(n *host.NICHealth) { n.ETS[0] = 10 }), nic(func(n *host.NICHealth) { n.ETS = nil })},
 		"WD-QOS-12": {nil, nic(func(n *host.NICHealth) { n.Pause.TX = true }), nic(func(n *host.NICHealth) { n.Pause = nil })},
 		"WD-QOS-14": {nil, onSwitch(func(sw *Switch) { sw.Reading.Watchdog = "" }), onSwitch(func(sw *Switch) { sw.Watches = false })},
@@ -297,7 +305,7 @@ func TestEveryRow(t *testing.T) {
 	for _, area := range []struct {
 		name string
 		rows int
-	}{{"PCI", 12}, {"FW", 7}, {"LNK", 16}, {"MTU", 4}, {"ADR", 5}, {"QOS", 25}, {"RDM", 15}, {"IB", 4}, {"CPU", 6}, {"MEM", 3}, {"TIM", 1}, {"OS", 6},
+	}{{"PCI", 12}, {"FW", 7}, {"LNK", 16}, {"MTU", 4}, {"ADR", 5}, {"QOS", 26}, {"RDM", 15}, {"IB", 4}, {"CPU", 6}, {"MEM", 3}, {"TIM", 1}, {"OS", 6},
 		{"NVM", 27}, {"GPU", 18}, {"FS", 14}, {"WIN", 13}, {"SW", 6}, {"VC", 3}} {
 		for n := range area.rows {
 			want = append(want, fmt.Sprintf("WD-%s-%02d", area.name, n+1))

@@ -154,6 +154,7 @@ fabric "roce" {
   }
 
   traffic_class "default" { bandwidth = 40 }
+  pfc_watchdog { action = "drop" }
 }
 
 `

@@ -220,12 +220,12 @@ func TestFormOfChecks(t *testing.T) {
 func TestAllProblemsAtOnce(t *testing.T) {
 	m, diags := loadText(edited(t,
 		`[48]`, `[26]`, `bandwidth = 60`, `bandwidth = 70`, `"10.1.0.11/24"`, `"10.9.0.11/24"`, `pool = pool.flash`, `pool = pool.flsh`), Options{})
-	for _, code := range []problem.Code{problem.DSCP, problem.ETS, problem.NoPlane, problem.Reference} {
+	for _, code := range []problem.Code{problem.DSCP, problem.ETS, problem.NoPlane, problem.Reference, problem.NoCNP} {
 		if find(m, diags, code, "") == nil {
 			t.Errorf("%s is missing", code)
 		}
 	}
-	if len(diags) != 4 {
+	if len(diags) != 5 {
 		t.Errorf("%d problems:\n%s", len(diags), diagText(m, diags))
 	}
 }

@@ -45,6 +45,7 @@ fabric "roce" {
     strict   = true
   }
   traffic_class "default" { bandwidth = 40 }
+  pfc_watchdog { action = "drop" }
 }
 
 switch "leaf" {

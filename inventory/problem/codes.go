@@ -121,6 +121,14 @@ const (
 	Duration Code = "WF-TIM-001"
 )
 
+// What validate finds in files and weft doctor on devices, under one ID and with one severity.
+const (
+	NoECN      Code = "WD-QOS-06"
+	NoCNP      Code = "WD-QOS-10"
+	NoWatchdog Code = "WD-QOS-14"
+	PauseFirst Code = "WD-QOS-26"
+)
+
 // What only the expansion into resources finds.
 const (
 	// NotManaged is what the language describes and no kind manages yet.

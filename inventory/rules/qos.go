@@ -84,7 +84,7 @@ func (c *checker) headroom(t *inventory.TrafficClass) {
 	case h.Xoff > h.Size:
 		c.refuse(problem.Headroom, &t.Block, "headroom.xoff", "a pause too late", "xoff (%d bytes) must lie within size (%d bytes, %s).", h.Xoff, h.Size, problem.Where(t.At("headroom.size")))
 	case t.ECN != nil && t.ECN.Max >= h.Xoff:
-		c.warn(problem.Headroom, &t.Block, "ecn.max", "PFC before ECN", "ECN marks fully at %d bytes, but PFC pauses at %d already (xoff, %s); senders are then stopped before they slow down (H3C RDMA Technical Reference: the upper ECN limit lies below the PFC trigger).",
+		c.warn(problem.PauseFirst, &t.Block, "ecn.max", "a class pauses before it marks", "ECN marks fully at %d bytes, but PFC pauses at %d already (xoff, %s); senders are then stopped before they slow down (H3C RDMA Technical Reference: the upper ECN limit lies below the PFC trigger).",
 			t.ECN.Max, h.Xoff, problem.Where(t.At("headroom.xoff")))
 	}
 }
