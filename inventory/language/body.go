@@ -23,6 +23,9 @@ type body struct {
 	blocks []*bodyBlock
 
 	dynamic bool // one of blocks is
+
+	broken bool            // something in it, or in a block within, was refused: rules do not judge it
+	meant  map[string]bool // words that misspelt ones in it stand for: they are not missing
 }
 
 // A bodyBlock is a block within a body.
@@ -47,6 +50,7 @@ func (e *evaluator) newBody(s *schema, src *hclsyntax.Body, header hcl.Range, wh
 			b.names = append(b.names, name)
 		} else {
 			delete(src.Attributes, name)
+			b.misspelt(name)
 		}
 	}
 	slices.Sort(b.names)
@@ -56,11 +60,14 @@ func (e *evaluator) newBody(s *schema, src *hclsyntax.Body, header hcl.Range, wh
 	}
 	for _, name := range s.needed {
 		if b.attrs[name] == nil {
+			b.broken = true
+		}
+		if b.attrs[name] == nil && !b.meant[name] {
 			e.report(problem.New(problem.Missing, header, what+" lacks "+name, "The attribute %s is needed: %s.", name, s.attrs[name].takes.name))
 		}
 	}
 	for _, kind := range s.neededBlocks {
-		if !slices.ContainsFunc(b.blocks, func(c *bodyBlock) bool { return c.kind == kind }) {
+		if !slices.ContainsFunc(b.blocks, func(c *bodyBlock) bool { return c.kind == kind }) && !b.meant[kind] {
 			e.report(problem.New(problem.Missing, header, what+" lacks "+kind, "At least one block %s is needed.", kind))
 		}
 	}
@@ -136,33 +143,40 @@ func (b *body) depth(name string) int { return max(b.depths[name], usualDepth) }
 // addBlock takes a block into the body. last has the last block of each kind
 // and label before it.
 func (e *evaluator) addBlock(b *body, block *hclsyntax.Block, what string, last map[[2]string]*bodyBlock) {
+	if !e.takeBlock(b, block, what, last) {
+		b.misspelt(block.Type)
+	}
+}
+
+// takeBlock reports whether a block belongs into the body, and takes it.
+func (e *evaluator) takeBlock(b *body, block *hclsyntax.Block, what string, last map[[2]string]*bodyBlock) bool {
 	_, isAttr := b.schema.attrs[block.Type]
 	spec, known := b.schema.blocks[block.Type]
 	switch {
 	case block.Type == "dynamic" && len(b.schema.blocks) > 0:
 		e.addDynamic(b, block, what)
-		return
+		return true
 	case isAttr:
 		e.report(problem.New(problem.Block, block.DefRange(), block.Type+" is an attribute",
 			"In %s, %s is an attribute: write %s = ….", what, block.Type, block.Type))
-		return
+		return false
 	case !known && otherWayOf(block.Type) != nil:
 		e.report(otherWayOf(block.Type).at(block.DefRange()))
-		return
+		return false
 	case !known:
 		e.report(problem.New(problem.Block, block.DefRange(), what+" has no block "+block.Type,
 			"%s is not a word that belongs here.%s", block.Type, e.didYouMean(block.Type, slices.Values(b.schema.words()))))
-		return
+		return false
 	}
 	if !e.checkLabels(block, spec.label) {
-		return
+		return false
 	}
 	child := &bodyBlock{kind: block.Type, header: block.DefRange()}
 	if spec.label != "" {
 		child.label = block.Labels[0]
 		if d := spec.checkLabel(child.label, block.LabelRanges[0]); d != nil {
 			e.report(d)
-			return
+			return false
 		}
 	}
 	id := [2]string{child.kind, child.label}
@@ -173,7 +187,7 @@ func (e *evaluator) addBlock(b *body, block *hclsyntax.Block, what string, last 
 	default:
 		e.report(problem.New(problem.Twice, child.header, "a second "+blockName(child.kind, child.label),
 			"%s was already written at %s.", blockName(child.kind, child.label), problem.Where(other.header)))
-		return
+		return false
 	}
 	last[id] = child
 	switch child.step = "." + child.kind; {
@@ -184,6 +198,18 @@ func (e *evaluator) addBlock(b *body, block *hclsyntax.Block, what string, last 
 	}
 	child.body = e.newBody(spec.schema, block.Body, child.header, blockName(child.kind, child.label))
 	b.blocks = append(b.blocks, child)
+	return true
+}
+
+// misspelt notes that a word was refused, and which one it stands for.
+func (b *body) misspelt(word string) {
+	b.broken = true
+	if near := problem.Near(word, b.schema.words()); near != "" {
+		if b.meant == nil {
+			b.meant = map[string]bool{}
+		}
+		b.meant[near] = true
+	}
 }
 
 // Find returns where an attribute or a block without a label is written, those

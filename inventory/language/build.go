@@ -122,7 +122,7 @@ func (e *evaluator) refOf(o *object, name string) *object {
 // block makes what every instance has. It computes all attributes, so that
 // all problems are found.
 func (b *builder) block(o *object) inventory.Block {
-	block := inventory.Block{Addr: o.addr, Range: *o.header, Places: o.body}
+	block := inventory.Block{Addr: o.addr, Range: *o.header, Places: o.body, Incomplete: o.body.broken}
 	if first := b.origin(o); first != o.addr {
 		block.Former = first
 	}

@@ -115,7 +115,7 @@ func (b *builder) leaf(o *object) {
 
 // needsManaged reports that a switch which weft changes lacks an attribute.
 func (b *builder) needsManaged(o *object, name, what string) {
-	if v := b.attr(o, name); v.IsKnown() && v.IsNull() {
+	if v := b.attr(o, name); v.IsKnown() && v.IsNull() && !o.body.meant[name] {
 		b.report(problem.New(problem.Missing, *o.header, o.addr+" lacks "+name,
 			"weft configures this switch and needs its %s: %s. One that it shall not touch, as all on InfiniBand, says unmanaged = true and needs neither os nor host.",
 			name, what))

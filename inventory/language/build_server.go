@@ -95,6 +95,7 @@ func (b *builder) command(o *object) *inventory.Command {
 	}
 	creates, unless := o.body.attrs["creates"], o.body.attrs["unless"]
 	switch {
+	case creates == nil && unless == nil && o.body.broken: // one of them may be misspelt
 	case creates == nil && unless == nil:
 		b.report(problem.New(problem.Missing, *o.header, blockName("command", o.label)+" lacks creates or unless",
 			"A command is run again and again unless weft can tell that it has done its work: name the file that it creates, or a command that succeeds where nothing is left to do."))

@@ -35,8 +35,9 @@ type evaluator struct {
 	depth    int        // of the expressions in stack, one within the other
 	spent    weight     // by the loops and templates of the last in stack
 	tooMuch  *hcl.Diagnostic
-	guesses  int // of names that were meant
-	turns    int // of all loops
+	guesses  int             // of names that were meant
+	meant    map[string]bool // types of blocks that misspelt ones stand for
+	turns    int             // of all loops
 	dizzied  *hcl.Diagnostic
 	full     bool // there are more objects than there may be
 	diags    hcl.Diagnostics

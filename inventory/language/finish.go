@@ -20,6 +20,9 @@ func (e *evaluator) finish() hcl.Diagnostics {
 	seen := map[kind]map[string]bool{}
 	last := map[kind]*hcl.Diagnostic{}
 	for _, d := range problem.Coded(problem.Expr, e.diags) {
+		if d.Severity == hcl.DiagWarning && len(e.meant) > 0 {
+			continue // it may warn of what a whole block with a misspelt type says
+		}
 		if d.Subject == nil {
 			d.Subject = fileStart(".").Ptr()
 		}

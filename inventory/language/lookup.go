@@ -44,6 +44,9 @@ func (m *module) lookUp(t hcl.Traversal) (v cty.Value, rest hcl.Traversal, d *hc
 		if found := m.named[root.Name][step.Name]; found != nil {
 			return e.get(&found.instances), t[2:], nil
 		}
+		if e.meant[root.Name] {
+			return cty.DynamicVal, nil, nil // it may be one whose type is misspelt, which was reported
+		}
 		names = maps.Keys(m.named[root.Name])
 	}
 	return v, nil, problem.New(problem.Reference, step.SrcRange, fmt.Sprintf("no %s.%s", root.Name, step.Name),
@@ -121,6 +124,9 @@ func (e *evaluator) objectMember(ctx *hcl.EvalContext, o *object, name string, r
 		return e.outputOf(ctx, o, name, rng)
 	}
 	if _, ok := o.body.schema.blocks[name]; ok {
+		if o.body.meant[name] {
+			return cty.DynamicVal, nil // likewise
+		}
 		return o.nested(name), nil
 	}
 	spec, ok := o.body.schema.attrs[name]

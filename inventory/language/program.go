@@ -77,6 +77,12 @@ func (m *module) declare(block *hclsyntax.Block) {
 	case !known:
 		e.report(problem.New(problem.Block, header, "no block "+block.Type,
 			"%s is not a word that belongs here.%s", block.Type, e.didYouMean(block.Type, maps.Keys(e.schemas))))
+		if near := problem.Near(block.Type, slices.Collect(maps.Keys(e.schemas))); near != "" {
+			if e.meant == nil {
+				e.meant = map[string]bool{}
+			}
+			e.meant[near] = true
+		}
 		return
 	case block.Type == "weft" && m.call != nil:
 		e.report(problem.New(problem.Block, header, "weft in a module",

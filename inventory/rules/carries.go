@@ -11,7 +11,7 @@ import (
 
 // carries checks which class each transport belongs to.
 func (c *checker) carries(f *inventory.Fabric) {
-	if slices.ContainsFunc(f.Classes, func(t *inventory.TrafficClass) bool { return t.Incomplete }) {
+	if f.Incomplete || slices.ContainsFunc(f.Classes, func(t *inventory.TrafficClass) bool { return t.Incomplete }) {
 		return
 	}
 	for _, transport := range []string{inventory.RDMA, inventory.TCP} {

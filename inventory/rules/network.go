@@ -56,6 +56,7 @@ func (c *checker) switches() {
 		case s.Fabric == nil:
 		case s.Plane == "" && !s.Unmanaged:
 			c.refuse(problem.Plane, &s.Block, "fabric", "no plane", "A switch serves one plane of its fabric: plane is needed.")
+		case s.Plane != "" && s.Fabric.Plane(s.Plane) == nil && s.Fabric.Incomplete: // it may be one that is misspelt
 		case s.Plane != "" && s.Fabric.Plane(s.Plane) == nil:
 			names := slice.Map(s.Fabric.Planes, func(p *inventory.Plane) string { return p.Name })
 			c.refuse(problem.Plane, &s.Block, "plane", "no such plane", "%s has no plane %q.%s", whereBlock(&s.Fabric.Block), s.Plane, problem.DidYouMean(s.Plane, names))
@@ -107,6 +108,7 @@ func (c *checker) address(r *inventory.RNIC) {
 		if r.Fabric.Transport != "infiniband" {
 			c.refuse(problem.NoPlane, &r.Block, "fabric", "no address", "The NIC belongs to %s but has no address, so it is in none of its planes.", whereBlock(&r.Fabric.Block))
 		}
+	case r.Plane == nil && (r.Fabric.Incomplete || slices.ContainsFunc(r.Fabric.Planes, func(p *inventory.Plane) bool { return p.Incomplete })):
 	case r.Plane == nil:
 		c.refuse(problem.NoPlane, &r.Block, "address", "address in no plane", "%s lies in no plane of %s: there are %s.", r.Address.Addr(), whereBlock(&r.Fabric.Block), subnets(r.Fabric))
 	default:

@@ -13,7 +13,7 @@ import (
 // classes checks the traffic classes of a fabric.
 func (c *checker) classes(f *inventory.Fabric) {
 	dscps, priorities := registry[int]{}, registry[int]{}
-	whole, pfc := true, false
+	whole, pfc := !f.Incomplete, false
 	for _, t := range f.Classes {
 		if t.Incomplete {
 			whole = false

@@ -11,8 +11,10 @@ import (
 // are in, and that it has something to export.
 func (c *checker) transports() {
 	pools := map[*inventory.Server]bool{}
+	unclear := false // whose a pool is
 	for _, p := range c.Pools {
 		pools[p.Server] = true
+		unclear = unclear || p.Incomplete && p.Server == nil
 	}
 	for _, t := range c.Targets {
 		if t.Incomplete {
@@ -24,7 +26,7 @@ func (c *checker) transports() {
 		if t.Engine == "external" || t.Server == nil || t.Server.Incomplete {
 			continue
 		}
-		if !pools[t.Server] {
+		if !pools[t.Server] && !unclear {
 			c.warn(problem.Nothing, &t.Block, "server", "nothing to export", "%s has no pool, so there are no drives that %s could export.", whereBlock(&t.Server.Block), t.Addr)
 		}
 	}
