@@ -17,7 +17,7 @@ import (
 // ParseAnsible reads machines from an inventory of Ansible: YAML, the JSON of
 // ansible-inventory --list, or lines with groups in brackets. A machine is the same in every
 // group that names it. Of the variables those of ansibleWords count, of hosts and of groups.
-// What weft would have to guess is refused by name: ranges, templates, ports.
+// Entries that weft would have to guess are refused by name: ranges, templates, ports.
 func ParseAnsible(text []byte) ([]Named, error) {
 	inv := &ansibleInventory{hosts: map[string]*ansibleHost{}, groups: map[string]*ansibleGroup{}}
 	if isINI(text) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What a plan says of lines that weft does not manage, discover says too.
+// discover reports the unmanaged lines that a plan reports.
 func TestLines(t *testing.T) {
 	s := &Site{Switches: []*Switch{nexusWith("leaf", `priority-flow-control override-interface mode off
 hardware qos pfc mystery 7

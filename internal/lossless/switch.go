@@ -105,7 +105,7 @@ func queue(h, w switches.Class, f switches.Facts) (out []Finding) {
 	return out
 }
 
-// ofPort compares one port. What holds for all ports is judged already.
+// ofPort compares one port. Settings of all ports are judged already.
 func ofPort(have switches.Reading, want switches.Intent, name string, whole []Finding) (out []Finding) {
 	p, _ := have.Port(name)
 	w, _ := want.Port(name)

@@ -240,7 +240,7 @@ func TestServerIsBounded(t *testing.T) {
 func TestHostileText(t *testing.T) {
 	t.Parallel()
 	const evil = `x"></title></script><script>alert(1)</script><img src=x onerror=alert(1)>'{{.}}` + "\u202e\x1b]0;t\x07"
-	device := "[" + strconv.Quote(evil) + "]\u202e\x1b"
+	device := "[" + strconv.Quote(evil) + "]"
 	f := newFabric(t, "leaf"+device, "cn1"+device)
 	f.model.Rollouts[0].Addr = "rollout." + evil
 	f.gate = func(context.Context) prove.Verdict { return prove.Fail }

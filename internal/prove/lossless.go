@@ -55,7 +55,8 @@ func (r *run) lossless(ctx context.Context, res *Result) []Judgement {
 		return out // what the files do not say is not a matter of this phase
 	}
 	for _, g := range cover.Gaps {
-		j := Unmeasured(pathName, losslessName, g.At, g.Why+over(g.Paths), strings.Fields(g.At)[0])
+		j := Unmeasured(pathName, losslessName, g.At, g.Why+over(g.Paths))
+		j.Absence = r.absentAt(strings.Fields(g.At)[0])
 		j.Undeclared = g.External
 		out = append(out, j)
 	}
@@ -81,9 +82,8 @@ func (r *run) hop(x lossless.Result) Judgement {
 		j.Verdict, j.Value, j.Where, j.Why = Fail, 1, "at "+x.String(), x.Text()+over(x.Paths)
 	case x.Unknown():
 		j.Verdict, j.Why = NotMeasured, x.Text()+over(x.Paths)
-		j.Lacks = []string{x.Device}
-		if x.System != "" {
-			j.Lacks = append(j.Lacks, x.System)
+		if j.Absence = r.absentAt(x.Device); j.System == "" && x.System != "" {
+			j.Lacks = append(j.Lacks, x.System) // of a switch
 		}
 	}
 	return j

@@ -51,7 +51,7 @@ func TestPartial(t *testing.T) {
 	}
 }
 
-// What a result covers is counted by pairs, and named by the system or the device.
+// Coverage is counted by pairs, and named by the system or the device.
 func TestCoverage(t *testing.T) {
 	row := func(from, why string) *Row { return &Row{Initiator: from, Target: "target.t", Plane: "a", Why: why} }
 	res := &Result{Rows: []*Row{row("server.a", ""), row("server.a", ""), row("server.b", "weft's probes do not run there")}}

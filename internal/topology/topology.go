@@ -1,6 +1,6 @@
 // Package topology is the network model of the files: nodes (switches and servers), edges
 // (links), and the ways between two leaf switches of a plane. Everything here is a pure
-// function of the model. What devices read does not belong here.
+// function of the model. Readings of devices do not belong here.
 package topology
 
 import (

@@ -14,7 +14,7 @@ const (
 )
 
 // Shorten cuts every text that a pointer leads to, so that a field of a plan from elsewhere
-// does not fill the terminal. What is cut says how much is missing.
+// does not fill the terminal. A cut field states how much is missing.
 func Shorten(v any) { shorten(reflect.ValueOf(v).Elem()) }
 
 func shorten(v reflect.Value) {

@@ -315,6 +315,7 @@ func setText(body *hclwrite.Body, path string, takes valueType, name, text strin
 // are left out.
 const alphabets = `
 dvswitch.path: space
+fabric.plane: dash parent shell space
 fabric.traffic_class: dash
 output.description: ESC NUL bidi dash line newline parent quote return shell space
 pool.drives: dash quote shell

@@ -121,7 +121,7 @@ const (
 	Duration Code = "WF-TIM-001"
 )
 
-// What validate finds in files and weft doctor on devices, under one ID and with one severity.
+// Findings that validate makes in files and weft doctor on devices: one ID, one severity.
 const (
 	NoECN      Code = "WD-QOS-06"
 	NoCNP      Code = "WD-QOS-10"

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
 	"weft/internal/slice"
 	"weft/inventory"
 	"weft/inventory/problem"
@@ -56,7 +58,7 @@ func (c *checker) switches() {
 		case s.Fabric == nil:
 		case s.Plane == "" && !s.Unmanaged:
 			c.refuse(problem.Plane, &s.Block, "fabric", "no plane", "A switch serves one plane of its fabric: plane is needed.")
-		case s.Plane != "" && s.Fabric.Plane(s.Plane) == nil && s.Fabric.Incomplete: // it may be one that is misspelt
+		case s.Plane != "" && s.Fabric.Plane(s.Plane) == nil && s.Fabric.Incomplete && hclsyntax.ValidIdentifier(s.Plane): // it may be one that is misspelt
 		case s.Plane != "" && s.Fabric.Plane(s.Plane) == nil:
 			names := slice.Map(s.Fabric.Planes, func(p *inventory.Plane) string { return p.Name })
 			c.refuse(problem.Plane, &s.Block, "plane", "no such plane", "%s has no plane %q.%s", whereBlock(&s.Fabric.Block), s.Plane, problem.DidYouMean(s.Plane, names))

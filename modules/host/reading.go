@@ -10,7 +10,7 @@ import (
 )
 
 // A Reading is what NICs of a machine are set to, in one batch. It needs neither a ledger
-// nor a lease on the machine, nor what is declared of it. What a machine does not tell is nil.
+// nor a lease on the machine, nor what is declared of it. A value that the machine does not report is nil.
 type Reading struct {
 	NICs []NICReading `json:"nics"`
 }

@@ -131,7 +131,7 @@ func TestPlacesOfFunctions(t *testing.T) {
 	}
 }
 
-// What is no port of its own is refused where an rnic names it.
+// An interface that is not a port is refused where an rnic names it.
 func TestUnmanagedNICs(t *testing.T) {
 	for _, test := range []struct {
 		files, place string
