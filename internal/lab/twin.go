@@ -265,7 +265,7 @@ func (t *twin) cable(l *inventory.Link, a, b inventory.LinkEnd, cards map[*inven
 	case b.Switch != nil:
 		far := plug{b.Switch.Name, simswitch.PortName(b.Switch.OS, b.Port)}
 		t.cables[at] = far
-		neighbour.SystemName, neighbour.PortID, neighbour.Bridge = far.sw, far.port, true
+		neighbour.SystemName, neighbour.PortID, neighbour.Bridge = cmp.Or(hostname(b.Switch.Host), far.sw), far.port, true
 		if a, err := netip.ParseAddr(b.Switch.Host); err == nil {
 			neighbour.Management = a.String()
 		}
