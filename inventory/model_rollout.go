@@ -28,7 +28,7 @@ type Validation struct {
 }
 
 // UnmeasuredNames are the names that allow_unmeasured takes: the systems of declared servers
-// and switches, and the addresses of servers, switches and virtual machines.
+// and switches, NICECN, and the addresses of servers, switches and virtual machines.
 func (m *Model) UnmeasuredNames() []string {
 	var systems, addrs []string
 	for _, s := range m.Servers {
@@ -44,8 +44,12 @@ func (m *Model) UnmeasuredNames() []string {
 		addrs = append(addrs, v.Addr)
 	}
 	slices.Sort(systems)
-	return append(slices.Compact(systems), addrs...)
+	return append(append(slices.Compact(systems), NICECN), addrs...)
 }
+
+// NICECN is the name under which allow_unmeasured allows that a NIC does not show whether it
+// answers ECN marks, as with drivers of the Linux kernel.
+const NICECN = "nic_ecn"
 
 // A Load is what nvme-load does to a namespace.
 type Load struct {

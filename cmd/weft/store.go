@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -188,7 +189,12 @@ func expandHome(path string) string {
 func (a *app) commit() string {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	out, err := a.git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	top, err := filepath.Abs(a.dir)
+	if err != nil {
+		return ""
+	}
+	git := exec.CommandContext(ctx, "git", "-C", top, "rev-parse", "--verify", "--quiet", "HEAD")
+	out, err := git.Output()
 	if err != nil {
 		return "" // there is no git, or no repository
 	}

@@ -89,7 +89,7 @@ var may = map[string][]string{
 	// The network model of the files, and what readings say of each place in it.
 	"internal/topology": {"inventory"},
 	"internal/lossless": {"internal/topology", "inventory", "modules/host", "modules/leaf", "switches"},
-	"internal/doctor":   {"inventory", "inventory/catalogue", "modules/host", "modules/leaf", "switches", "internal/review"},
+	"internal/doctor":   {"inventory", "inventory/catalogue", "modules/host", "modules/leaf", "switches", "internal/review", "internal/lossless", "internal/topology"},
 	"internal/review":   {"plan", "inventory/problem", "internal/view"},
 
 	// The lab shares no code with the drivers it stands in for.
@@ -185,7 +185,7 @@ var mayTest = map[string][]string{
 	"internal/store/nats":     {"internal/store/storetest"},
 	"internal/store/check":    {"internal/store/dir"},
 	"modules/vcenter":         {"internal/lab/simvcenter"},
-	"internal/doctor":         {"inventory/problem", "inventory/rules", "switches/systems"},
+	"internal/doctor":         {"inventory/problem", "inventory/rules", "internal/lossless", "switches/systems"},
 	"cmd/weft":                {"internal/lab/..."},
 }
 

@@ -5,14 +5,22 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/lossless"
 	"weft/switches"
 )
 
 // Catalogue is the list of all checks, by area in the order of their ids.
 func Catalogue() []*Check {
-	list := slices.Concat(pcieChecks(), linkChecks(), losslessChecks(), lineChecks(), rdmaChecks(), hostChecks(), nvmeChecks(), cardChecks(), machineChecks(), gpuChecks(), fileChecks(), windowsChecks(), switchChecks(), vcenterChecks())
+	list := slices.Concat(pcieChecks(), linkChecks(), losslessChecks(), lineChecks(), hopChecks(), rdmaChecks(), hostChecks(), nvmeChecks(), cardChecks(), machineChecks(), gpuChecks(), fileChecks(), windowsChecks(), switchChecks(), vcenterChecks())
 	area := func(c *Check) int {
 		return slices.IndexFunc([]string{"PCI", "FW", "LNK", "MTU", "ADR", "QOS", "RDM", "IB", "CPU", "MEM", "TIM", "OS", "NVM", "GPU", "FS", "WIN", "SW", "VC"}, func(a string) bool { return strings.HasPrefix(c.ID, "WD-"+a+"-") })
+	}
+	for _, c := range list {
+		if own := c.judge; slices.Contains(lossless.IDs(), c.ID) && own != nil {
+			c.judge = func(s *Site, r *ruling) { own(s, r); hops(s, r) }
+		} else if own == nil {
+			c.judge, c.hopsOnly = hops, true
+		}
 	}
 	slices.SortFunc(list, func(a, b *Check) int { return cmp.Or(area(a)-area(b), cmp.Compare(a.ID, b.ID)) })
 	return list
@@ -72,9 +80,9 @@ func linkChecks() []*Check {
 			Remedy: "Switch LLDP on at the port; start lldpd on Linux, or the agent of the card; ESXi speaks it from a distributed switch only.", Mends: []string{"port", "qos"}, judge: silent},
 		{ID: "WD-LNK-16", Title: "a port receives broken frames", Severity: Error, Twice: true, Reads: "ethtool -S IF: rx_crc_errors_phy, rx_symbol_err_phy; show interface, display interface: CRC, of ports with an LLDP neighbour", Limit: "does not grow", Source: "general knowledge",
 			Remedy: "Clean or replace the cable.", judge: brokenFrames},
-		{ID: "WD-MTU-01", Title: "a switch port takes shorter frames than its NIC sends", Severity: Error, Reads: "MTU of the NIC, and of the port it is cabled to", Limit: "the port's at least the NIC's", Source: "what does not fit is dropped",
+		{ID: "WD-MTU-01", Title: "a switch port takes shorter frames than its NIC sends", Severity: Error, Reads: "MTU of the NIC, and of the port it is cabled to", Limit: "the port's at least the NIC's, and mtu of the fabric", Source: "what does not fit is dropped",
 			Remedy: "Raise the MTU of the port: mtu of the fabric block.", Mends: []string{"port", "qos"}, judge: portMTU},
-		{ID: "WD-MTU-02", Title: "NICs of a fabric have different MTUs", Severity: Warn, Reads: "/sys/class/net/IF/mtu", Limit: "host_mtu of the fabric; without files what most have", Source: "RoCE takes the smaller packet size of both ends",
+		{ID: "WD-MTU-02", Title: "NICs of a fabric have different MTUs", Severity: Error, Reads: "/sys/class/net/IF/mtu", Limit: "host_mtu of the fabric; without files what most have", Source: "RoCE takes the smaller packet size of both ends",
 			Remedy: "Set host_mtu of the fabric block, and apply.", Mends: []string{"mtu"}, judge: hostMTU},
 		{ID: "WD-ADR-02", Title: "answers of a NIC are filtered by their path", Severity: Warn, Reads: "/proc/sys/net/ipv4/conf/{all,IF}/rp_filter: the larger one counts", Limit: "not 1", Source: "ip-sysctl of the kernel; with two NICs of one machine strict filtering drops",
 			Remedy: `sysctl "net.ipv4.conf.all.rp_filter" { value = "2" }`, Mends: []string{"sysctl"}, judge: each((*Site).ethernet, pathFilter)},

@@ -9,6 +9,7 @@ import (
 
 	"weft/internal/nvme/names"
 	"weft/internal/slice"
+	"weft/inventory"
 	"weft/modules/host"
 	"weft/switches"
 )
@@ -268,13 +269,19 @@ func fallback(s *Site, r *ruling) {
 	if s.Model == nil || !slices.ContainsFunc(s.ends(), func(e end) bool { return e.fabric() != nil && e.fabric().Transport != "tcp" }) {
 		return
 	}
+	tcp := map[string]bool{} // subsystems of which TCP is declared first: no path to them has fallen back
+	for _, t := range s.Model.Targets {
+		for _, sub := range t.Subsystems {
+			tcp[sub.NQN] = len(t.Transport) > 0 && t.Transport[0] == inventory.TCP
+		}
+	}
 	for _, h := range s.Hosts {
 		for _, c := range h.paths() {
 			switch c.Transport {
 			case "":
 				r.unknown(h.part(c.Name), "its transport could not be read")
 			default:
-				r.unless(c.Transport == "tcp", h.part(c.Name), "the path to %s at %s is TCP", c.NQN, c.Address)
+				r.unless(c.Transport == "tcp" && !tcp[c.NQN], h.part(c.Name), "the path to %s at %s is TCP", c.NQN, c.Address)
 			}
 		}
 	}

@@ -139,11 +139,15 @@ func marks(sw *Switch, r *ruling) {
 	classes := r.site.classes(sw)
 	if r.knows(classes != nil, sw.place(""), "it has no classes that weft understands") {
 		for _, c := range classes {
-			if c.PFC {
+			if c.PFC && !declaresECN(sw.fabric(), c.Priority) { // else it is compared with that
 				r.unless(c.ECN == nil, sw.place(c.Name), "priority %d is lossless and marks nothing", c.Priority)
 			}
 		}
 	}
+}
+
+func declaresECN(f *inventory.Fabric, priority int) bool {
+	return f != nil && slices.ContainsFunc(f.Classes, func(c *inventory.TrafficClass) bool { return c.Priority == priority && c.ECN != nil })
 }
 
 func thresholds(sw *Switch, r *ruling) {

@@ -45,7 +45,8 @@ type Check struct {
 	Mends    []string `json:"mends,omitempty"` // the kinds of resources that mend it, where files declare them
 	Saved    bool     `json:"saved,omitempty"` // it is mended when weft saves what runs, as it does after each change of a switch
 
-	judge func(*Site, *ruling)
+	judge    func(*Site, *ruling)
+	hopsOnly bool // it reports what package lossless finds, and nothing else
 }
 
 // A Site is what was read of all devices.
@@ -65,6 +66,7 @@ type Site struct {
 	ears   map[string]heard // who hears a MAC address, or names
 	links  map[*inventory.RNIC]*inventory.Link
 	named  map[string]*Host
+	hops   []hop
 }
 
 // A Host is one server.
@@ -207,6 +209,7 @@ func (r *ruling) unless(wrong bool, p Place, format string, args ...any) {
 // its reason.
 func Examine(s *Site, ignore map[string]string) *Report {
 	s.match()
+	s.hops = s.placed(s.judgeHops())
 	out := &Report{Fine: map[string]int{}, Untold: map[string][]string{}}
 	for _, c := range Catalogue() {
 		if c.Twice && s.Before == nil {

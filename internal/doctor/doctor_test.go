@@ -166,7 +166,7 @@ func firstTrials() map[string]tried {
 		}, onSwitch(func(sw *Switch) { sw.Neighbours = nil })},
 		"WD-LNK-13": {nil, onSwitch(func(sw *Switch) { sw.Neighbours = sw.Neighbours[1:] }), onSwitch(func(sw *Switch) { sw.Heard, sw.Neighbours = false, nil })},
 		"WD-LNK-16": counter("rx_crc_errors_phy"),
-		"WD-MTU-01": {nil, onSwitch(func(sw *Switch) { sw.Reading.Ports[0].MTU = 1500 }), onSwitch(func(sw *Switch) { sw.Reading.Ports[0].MTU = 0 })},
+		"WD-MTU-01": {nil, onSwitch(func(sw *Switch) { sw.Reading.Ports[0].MTU = 1500 }), nic(func(n *host.NICHealth) { n.MTU = 0 })},
 		"WD-MTU-02": {nil, nic(func(n *host.NICHealth) { n.MTU = 1500 }), nic(func(n *host.NICHealth) { n.MTU = 0 })},
 		"WD-ADR-02": {nil, machine(func(h *Host) { h.Sysctls["net/ipv4/conf/ens0/rp_filter"] = 1 }), machine(func(h *Host) { delete(h.Sysctls, "net/ipv4/conf/ens0/rp_filter") })},
 
@@ -225,6 +225,7 @@ func trials() map[string]tried {
 	maps.Copy(all, partTrials())
 	maps.Copy(all, windowsTrials())
 	maps.Copy(all, vcenterTrials())
+	maps.Copy(all, hopTrials())
 	return all
 }
 
@@ -305,7 +306,7 @@ func TestEveryRow(t *testing.T) {
 	for _, area := range []struct {
 		name string
 		rows int
-	}{{"PCI", 12}, {"FW", 7}, {"LNK", 16}, {"MTU", 4}, {"ADR", 5}, {"QOS", 26}, {"RDM", 15}, {"IB", 4}, {"CPU", 6}, {"MEM", 3}, {"TIM", 1}, {"OS", 6},
+	}{{"PCI", 12}, {"FW", 7}, {"LNK", 16}, {"MTU", 4}, {"ADR", 5}, {"QOS", 29}, {"RDM", 15}, {"IB", 4}, {"CPU", 6}, {"MEM", 3}, {"TIM", 1}, {"OS", 6},
 		{"NVM", 27}, {"GPU", 18}, {"FS", 14}, {"WIN", 13}, {"SW", 6}, {"VC", 3}} {
 		for n := range area.rows {
 			want = append(want, fmt.Sprintf("WD-%s-%02d", area.name, n+1))
@@ -325,7 +326,7 @@ func TestReport(t *testing.T) {
 	s.Hosts[1].Server.RNICs[0].Range.Filename = "a.weft.hcl"
 	s.Hosts[1].Server.RNICs[0].Range.Start.Line = 7
 	sheet := &Sheet{Owner: "o<b>", Report: Examine(s, nil)}
-	if sheet.Failed() || len(sheet.Findings) != 1 {
+	if !sheet.Failed() || len(sheet.Findings) != 1 {
 		t.Fatalf("%+v", sheet.Findings)
 	}
 	var text, page, doc, sarif, mark bytes.Buffer

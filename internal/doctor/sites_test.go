@@ -48,7 +48,7 @@ func equipNIC(h *Host, m, n int) {
 	x.Above = []host.Bridge{{Now: x.PCIe, Max: x.PCIeMax}}
 	x.Read, x.ASPM, x.Vector, x.DCBX, x.Lost = 4096, "0", &host.Vectors{All: 8, Node: "0-31"}, &host.DCBX{Host: true, IEEE: true}, ptr(uint64(0))
 	x.Path = fmt.Sprintf("/sys/devices/pci0000:%d0/0000:%d0:01.0/%s", n+1, n+1, x.PCI)
-	x.Classes = &[8]int{3: 3}
+	x.Classes, x.ECN = &[8]int{3: 3}, &[8]bool{3: true}
 	a := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 40, byte(n + 1), byte(11 + m)}), 24)
 	x.GIDs = []host.GID{{Address: a.Addr(), Type: "RoCE v2"}}
 	h.Netdevs = append(h.Netdevs, host.Netdev{Name: x.Interface, MTU: x.MTU, Addresses: []netip.Prefix{a}})
@@ -450,19 +450,22 @@ func otherTrials() map[string]tried {
 	}
 }
 
-// A port that goes by tags of VLANs is no port of a lossless class; of one without a line
-// nobody knows.
+// A port that goes by tags of VLANs is no port of a lossless class, nor is one without a line
+// or a policy where most others have one.
 func TestTrust(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*switches.Port)
-		want   string
+		change  func(*switches.Port)
+		running string
+		want    string
 	}{
-		"by DSCP":  {func(*switches.Port) {}, ""},
-		"by tags":  {func(p *switches.Port) { p.ByTag = true }, "bad leaf-0 Ethernet1/1"},
-		"no line":  {func(p *switches.Port) { p.Classify, p.Classes = false, []switches.Class{{Priority: 3, PFC: true}} }, "unknown leaf-0 Ethernet1/1"},
-		"policies": {func(p *switches.Port) { p.Classify = false }, ""},
+		"by DSCP":   {func(*switches.Port) {}, "", ""},
+		"by tags":   {func(p *switches.Port) { p.ByTag = true }, "", "bad leaf-0 Ethernet1/1"},
+		"no line":   {func(p *switches.Port) { p.Classify, p.Classes = false, []switches.Class{{Priority: 3, PFC: true}} }, "", "bad leaf-0 Ethernet1/1"},
+		"policies":  {func(p *switches.Port) { p.Classify = false }, "interface Ethernet1/1\n  service-policy type qos input THEIRS\n", ""},
+		"no policy": {func(p *switches.Port) { p.Classify = false }, "", "bad leaf-0 Ethernet1/1"},
 	} {
 		s := rack()
+		says(s.Switches[0], c.running)
 		c.change(&s.Switches[0].Reading.Ports[0])
 		got, r := "", Examine(s, nil)
 		for _, f := range by(r.Findings, "WD-QOS-03") {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/slice"
 	"weft/internal/topology"
 	"weft/inventory"
 	"weft/modules/host"
@@ -33,12 +34,18 @@ const (
 	Reading        Aspect = "reading"
 )
 
-// A Finding is one aspect of a hop that contradicts the files, or that is not known.
+// Aspects are all of them.
+func Aspects() []Aspect {
+	return []Aspect{Presence, Classification, PFC, Operation, Queueing, ECN, ETS, MTU, Watchdog, Pause, Beside, Reading}
+}
+
+// A Finding is one aspect of a hop that contradicts the files or its peers, or that is not known.
 type Finding struct {
 	Aspect Aspect
 	Class  string // "": all of them
 	Is     string
-	Want   string
+	Want   string // as declared
+	Most   string // as most ports or NICs are, where no files declare it
 	Why    string // it is not known, and why; "": it contradicts the files
 }
 
@@ -52,6 +59,8 @@ func (f Finding) String() string {
 		return f.Why
 	case f.Why != "":
 		return of + string(f.Aspect) + " is not known: " + f.Why
+	case f.Most != "":
+		return fmt.Sprintf("%s%s is %s, on most others %s", of, f.Aspect, f.Is, f.Most)
 	case f.Want == "":
 		return of + f.Is
 	}
@@ -63,9 +72,9 @@ type Result struct {
 	Device   string // HCL address
 	System   string // as in the files
 	Part     string // NIC or port; "": the switch as a whole
+	NIC      bool   // of a server
 	Paths    int    // declared paths over it
 	Findings []Finding
-	Notes    []string
 }
 
 func (r Result) String() string { return strings.TrimSpace(r.Device + " " + r.Part) }
@@ -82,13 +91,12 @@ func (r Result) Unknown() bool {
 
 // Text lists what contradicts the files, else what is not known.
 func (r Result) Text() string {
-	var list []string
-	for _, f := range r.Findings {
-		if (f.Why == "") == r.Broken() {
-			list = append(list, f.String())
-		}
-	}
-	return strings.Join(list, "; ")
+	return strings.Join(slice.Map(r.said(), Finding.String), "; ")
+}
+
+// said are the findings that contradict the files, else those that are not known.
+func (r Result) said() []Finding {
+	return slice.Filter(r.Findings, func(f Finding) bool { return (f.Why == "") == r.Broken() })
 }
 
 // Readings are what devices are set to, by HCL address. A device is in Unread where it was
@@ -122,7 +130,7 @@ func Judge(owner string, places []topology.Place, read *Readings) (out []Result)
 
 // unread is a result about a device that was not read.
 func unread(p topology.Place, system, why string) Result {
-	return Result{Device: p.Device(), System: system, Part: p.Part(), Paths: p.Paths, Findings: []Finding{{Aspect: Reading, Why: why}}}
+	return Result{Device: p.Device(), System: system, Part: p.Part(), NIC: p.RNIC != nil, Paths: p.Paths, Findings: []Finding{{Aspect: Reading, Why: why}}}
 }
 
 // nic judges a NIC.
@@ -136,7 +144,7 @@ func nic(p topology.Place, read *Readings) Result {
 		}
 		return unread(p, s.OS, why)
 	}
-	out := Result{Device: p.Device(), System: s.OS, Part: p.Part(), Paths: p.Paths}
+	out := Result{Device: p.Device(), System: s.OS, Part: p.Part(), NIC: true, Paths: p.Paths}
 	if p.RNIC.Place() == "" {
 		return unread(p, s.OS, "the files do not say which port it is")
 	}
@@ -145,7 +153,7 @@ func nic(p topology.Place, read *Readings) Result {
 		out.Findings = []Finding{{Aspect: Presence, Is: "the server has no such NIC"}}
 		return out
 	}
-	out.Findings, out.Notes = judgeNIC(p.Fabric, r.NICs[i])
+	out.Findings = judgeNIC(p.Fabric, r.NICs[i])
 	return out
 }
 

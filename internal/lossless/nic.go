@@ -13,7 +13,7 @@ import (
 
 // judgeNIC compares what a NIC is set to with its fabric. Classes are those of NICs in
 // fabrics of RoCE only, as weft sets them.
-func judgeNIC(f *inventory.Fabric, n host.NICReading) (out []Finding, notes []string) {
+func judgeNIC(f *inventory.Fabric, n host.NICReading) (out []Finding) {
 	says := func(what string) string { return cmp.Or(n.Silent[what], "the server does not tell") }
 	switch {
 	case f.HostMTU == 0:
@@ -23,7 +23,7 @@ func judgeNIC(f *inventory.Fabric, n host.NICReading) (out []Finding, notes []st
 		out = append(out, Finding{Aspect: MTU, Is: strconv.Itoa(n.MTU), Want: strconv.Itoa(f.HostMTU)})
 	}
 	if f.Transport != "rocev2" {
-		return out, nil
+		return out
 	}
 	var lossless []int
 	for _, c := range f.Classes {
@@ -58,12 +58,12 @@ func judgeNIC(f *inventory.Fabric, n host.NICReading) (out []Finding, notes []st
 		switch {
 		case c.ECN == nil:
 		case n.ECN == nil:
-			notes = append(notes, "its driver does not show whether it answers ECN marks")
+			out = append(out, Finding{Aspect: ECN, Class: c.Name, Why: cmp.Or(n.Silent["ecn"], "its driver does not show whether it answers ECN marks")})
 		case !n.ECN[c.Priority]:
 			out = append(out, Finding{Aspect: ECN, Class: c.Name, Is: "off", Want: "on"})
 		}
 	}
-	return out, notes
+	return out
 }
 
 func marks(f *inventory.Fabric, have map[int]int) (out []Finding) {

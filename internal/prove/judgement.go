@@ -26,7 +26,9 @@ type Judgement struct {
 	unread bool // the device of a hop did not answer
 
 	Absence
-	Allowed string `json:"allowed,omitempty"` // the name of allow_unmeasured that allows that it is not measured
+	// IDs are the checks of weft doctor that report the same; weft explain has a page of each.
+	IDs     []string `json:"ids,omitempty"`
+	Allowed string   `json:"allowed,omitempty"` // the name of allow_unmeasured that allows that it is not measured
 
 	Least    bool      `json:"least,omitempty"`    // Limit is the least that Value may be, else the most
 	Interval *Interval `json:"interval,omitempty"` // of Value; nil: it is the value of what was measured

@@ -75,19 +75,24 @@ func (r *run) rolledOut(p topology.Place) bool {
 
 // hop makes a judgement of what was found at one place.
 func (r *run) hop(x lossless.Result) Judgement {
-	j := Judgement{Validation: pathName, Metric: losslessName, Pair: x.String(), Counted: true, Verdict: Pass}
-	j.Note = strings.Join(slices.Compact(x.Notes), "; ")
+	j := Judgement{Validation: pathName, Metric: losslessName, Pair: x.String(), Counted: true, Verdict: Pass, IDs: x.IDs()}
 	switch {
 	case x.Broken():
-		j.Verdict, j.Value, j.Where, j.Why = Fail, 1, "at "+x.String(), x.Text()+over(x.Paths)
+		j.Verdict, j.Value, j.Where, j.Why = Fail, 1, "at "+x.String(), x.Text()+over(x.Paths)+numbered(j.IDs)
 	case x.Unknown():
 		j.Verdict, j.Why = NotMeasured, x.Text()+over(x.Paths)
 		if j.Absence = r.absentAt(x.Device); j.System == "" && x.System != "" {
 			j.Lacks = append(j.Lacks, x.System) // of a switch
 		}
+		if x.NIC && !slices.ContainsFunc(x.Findings, func(f lossless.Finding) bool { return f.Aspect != lossless.ECN }) {
+			j.Lacks, j.System = append(j.Lacks, inventory.NICECN), "ECN of NICs"
+		}
 	}
 	return j
 }
+
+// numbered are the checks of weft doctor that report the same.
+func numbered(ids []string) string { return " [" + strings.Join(ids, ", ") + "]" }
 
 func over(paths int) string {
 	if paths == 1 {
