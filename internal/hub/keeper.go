@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"weft/internal/store"
@@ -13,12 +14,13 @@ import (
 
 // A keeper has the server let in who is in the store.
 type keeper struct {
-	p    *Place
-	r    *running
-	s    *nats.Store
-	note func(string)
-	url  string
-	at   store.Revision // of the store that is in effect
+	p        *Place
+	r        *running
+	s        *nats.Store
+	note     func(string)
+	url      string
+	replicas int
+	at       store.Revision // of the store that is in effect
 }
 
 // A Server is what a server of the hub says of itself, in the store.
@@ -35,6 +37,9 @@ const serversFolder = "server"
 func (k *keeper) begin(ctx context.Context) error {
 	for {
 		err := k.load(ctx)
+		if err == nil {
+			err = k.migrate(ctx)
+		}
 		if err == nil || ctx.Err() != nil {
 			return nil
 		}
@@ -46,13 +51,37 @@ func (k *keeper) begin(ctx context.Context) error {
 	}
 }
 
+// migrate brings the stores of all owners to what this release makes, and removes what
+// clients of former ones may have left. Killed, it is done again.
+func (k *keeper) migrate(ctx context.Context) error {
+	owners, err := k.s.Owners(ctx)
+	if err != nil {
+		return err
+	}
+	for _, owner := range owners {
+		s, err := k.r.store(ctx, owner, k.replicas) // migrates
+		if err != nil {
+			return err
+		}
+		n, err := s.RemoveStrays(ctx)
+		s.Close()
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			k.note(fmt.Sprintf("removed %d consumers of the store of %s that are not weft's", n, owner))
+		}
+	}
+	return nil
+}
+
 // load reads the credentials and puts them into effect.
 func (k *keeper) load(ctx context.Context) error {
 	list, at, err := members(ctx, k.s)
 	if err != nil {
 		return err
 	}
-	if err := k.r.admit(k.p.users(list)); err != nil {
+	if err := k.r.access.admit(list); err != nil {
 		return err
 	}
 	if err := writeJSON(k.p.file("members.json"), list); err != nil {

@@ -1,47 +1,68 @@
 package hub
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
+	"strings"
 	"sync"
 	"time"
 )
 
-// A log is what the server says. Whoever connects can make it speak, so that it is
-// heard so many times a minute and no more.
+// A log is what the server and the broker report. A client can make them report, so each
+// source of lines has a number of lines a minute: each credential, and all others together.
 type log struct {
-	note func(string)
+	to   func(string)
+	name func(key string) string // of a credential; nil: none is known
 
 	mu    sync.Mutex
 	since time.Time
-	said  int
-	left  int
+	said  map[string]int // by source
 	fatal string
 }
 
-const linesAMinute = 20
+const linesAMinute = 600
 
-func newLog(note func(string)) *log {
-	if note == nil {
-		note = func(string) {}
+func newLog(to func(string)) *log {
+	if to == nil {
+		to = func(string) {}
 	}
-	return &log{note: note}
+	return &log{to: to, said: map[string]int{}}
 }
 
-func (l *log) say(format string, v []any) {
+// identity is how the server names who is logged in.
+var identity = regexp.MustCompile(`(?:Nkey |"[^" ]*/nkey:)"?([A-Z0-9]+)"`)
+
+func (l *log) say(format string, v []any) { l.note(fmt.Sprintf(format, v...)) }
+
+// note reports a line, with the name of a credential in place of its key.
+func (l *log) note(text string) {
+	source := ""
+	if m := identity.FindStringSubmatch(text); m != nil && l.name != nil {
+		source = l.name(m[1])
+		text = strings.ReplaceAll(text, m[0], source)
+	} else if rest, ok := strings.CutPrefix(text, refused); ok {
+		source, _, _ = strings.Cut(rest, ": ")
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now := time.Now(); now.Sub(l.since) > time.Minute {
-		if l.left > 0 {
-			l.note(fmt.Sprintf("and %d lines more within that minute", l.left))
+		for source, n := range l.said {
+			if n > linesAMinute {
+				l.to(fmt.Sprintf("%d more lines within a minute: %s", n-linesAMinute, cmp.Or(source, "the server, and clients that are not logged in")))
+			}
 		}
-		l.since, l.said, l.left = now, 0, 0
+		l.since = now
+		clear(l.said)
 	}
-	if l.said++; l.said > linesAMinute {
-		l.left++
+	if l.said[source]++; l.said[source] > linesAMinute {
 		return
 	}
-	l.note(oneLine(fmt.Sprintf(format, v...)))
+	l.to(oneLine(text))
 }
+
+// refused begins the lines of the broker.
+const refused = "refused "
 
 // why is what ended the server.
 func (l *log) why() string {

@@ -12,10 +12,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/nats-io/nats-server/v2/server"
-
 	"weft/internal/store"
-	"weft/internal/store/nats"
 )
 
 // A Kind is what a credential is for.
@@ -61,27 +58,6 @@ func (m *Member) Check() error {
 const membersFolder = "credential"
 
 func (m *Member) doc() string { return membersFolder + "/" + store.Segment(m.Name) }
-
-// user is what the server knows of a member. What is not allowed is denied.
-func (m *Member) user() *server.NkeyUser {
-	var folders []string
-	if m.Kind == Worker {
-		folders = []string{"site/" + store.Segment(m.Site), "record/*/site/" + store.Segment(m.Site)}
-	}
-	return &server.NkeyUser{Nkey: m.Key, Permissions: &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: nats.Subjects(store.Segment(m.Owner), folders)},
-		Subscribe: &server.SubjectPermission{Allow: []string{nats.Inbox(m.Key) + ".>"}},
-	}}
-}
-
-// users are all that the server lets in.
-func (p *Place) users(members []Member) []*server.NkeyUser {
-	list := []*server.NkeyUser{{Nkey: p.about.Admin}}
-	for _, m := range members {
-		list = append(list, m.user())
-	}
-	return list
-}
 
 // members are the credentials, in the order of their names.
 func members(ctx context.Context, s store.Store) ([]Member, store.Revision, error) {

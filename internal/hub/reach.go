@@ -57,7 +57,7 @@ func (p *Place) Reach() (*Session, error) {
 	err = p.settle(alone)
 	if err == nil {
 		var r *running
-		if r, err = p.start(p.bareWithUsers(), nil); err == nil {
+		if r, err = p.start(p.bare(), nil, nil); err == nil {
 			return &Session{p: p, lock: lock, r: r}, nil
 		}
 	}
@@ -78,7 +78,7 @@ func (s *Session) Store(ctx context.Context, owner string) (*nats.Store, error) 
 	if err != nil {
 		return nil, err
 	}
-	o.Owner, o.Replicas, o.Synced = owner, 1, true
+	o.Owner, o.Replicas, o.Synced, o.Migrate = owner, 1, true, true
 	if s.p.about.Mode == clustered {
 		o.Replicas = 3
 	}

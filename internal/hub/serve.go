@@ -66,8 +66,7 @@ func (p *Place) Serve(ctx context.Context, how Serving) error {
 	if err != nil {
 		how.Note("credentials are known once the store has been read: " + err.Error())
 	}
-	opts.Nkeys = p.users(known)
-	r, err := p.start(opts, how.Note)
+	r, err := p.start(opts, known, how.Note)
 	if err != nil {
 		return err
 	}
@@ -81,7 +80,7 @@ func (p *Place) Serve(ctx context.Context, how Serving) error {
 		return nil // it was told to end
 	}
 	defer s.Close()
-	k := keeper{p: p, r: r, s: s, note: how.Note, url: at}
+	k := keeper{p: p, r: r, s: s, note: how.Note, url: at, replicas: copies(how.Peers)}
 	if err := k.begin(ctx); err != nil {
 		return err
 	}
@@ -178,13 +177,7 @@ func (p *Place) clustered(o *server.Options, how Serving) error {
 // acknowledges is on disk.
 func (p *Place) bare() *server.Options {
 	return &server.Options{ServerName: p.about.Name, DontListen: true, NoSigs: true, JetStream: true, StoreDir: p.dir, SyncAlways: true,
-		MaxConn: 2048, AuthTimeout: 10, WriteDeadline: 30 * time.Second, DisableJetStreamBanner: true}
-}
-
-func (p *Place) bareWithUsers() *server.Options {
-	o := p.bare()
-	o.Nkeys = p.users(nil)
-	return o
+		MaxConn: 4096, MaxSubs: 1024, AuthTimeout: 10, WriteDeadline: 30 * time.Second, DisableJetStreamBanner: true}
 }
 
 // served is who serves the directory.
@@ -213,27 +206,34 @@ func address(text, unless string) (host string, port int, err error) {
 // A running is a server in this process.
 type running struct {
 	*server.Server
-	opts  *server.Options
-	admin *nats.Credential
+	access *access
+	admin  *nats.Credential
+	conn   *client.Conn // of the broker
 }
 
 // gcPercent keeps the memory of a hub near to what it holds.
 const gcPercent = 50
 
-func (p *Place) start(opts *server.Options, note func(string)) (*running, error) {
+func (p *Place) start(opts *server.Options, known []Member, note func(string)) (*running, error) {
 	admin, err := p.admin()
 	if err != nil {
 		return nil, err
 	}
+	told := newLog(note)
+	a := newAccess(p.about.Admin, told.note)
+	told.name = a.name
+	opts.CustomClientAuthentication, opts.AlwaysEnableNonce = a, true
 	s, err := server.NewServer(opts)
+	if err == nil {
+		err = a.attach(s)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the server in %s does not start: %w", p.dir, err)
 	}
-	told := newLog(note)
 	s.SetLoggerV2(told, false, false, false)
 	debug.SetGCPercent(gcPercent)
 	s.Start()
-	r := &running{Server: s, opts: opts, admin: admin}
+	r := &running{Server: s, access: a, admin: admin}
 	ready := false
 	for end := time.Now().Add(patience); !ready && told.why() == "" && time.Now().Before(end); {
 		ready = s.ReadyForConnections(time.Second)
@@ -243,10 +243,34 @@ func (p *Place) start(opts *server.Options, note func(string)) (*running, error)
 		why = cmp.Or(why, "it does not listen")
 		return nil, fmt.Errorf("the server in %s does not start: %s", p.dir, why)
 	}
+	if err := r.broke(known); err != nil {
+		r.stop()
+		return nil, fmt.Errorf("the server in %s does not start: %w", p.dir, err)
+	}
 	return r, nil
 }
 
+// broke starts the broker, and lets clients in.
+func (r *running) broke(known []Member) error {
+	opts, err := r.admin.Connect()
+	if err != nil {
+		return err
+	}
+	r.conn, err = client.Connect("", append(opts, client.InProcessServer(r.Server), noTLS, client.Name("weft hub"), client.Timeout(patience), client.MaxReconnects(-1))...)
+	if err != nil {
+		return err
+	}
+	b, err := newBroker(r.conn, r.access, &space{})
+	if err != nil {
+		return err
+	}
+	return r.access.open(b, known)
+}
+
 func (r *running) stop() {
+	if r.conn != nil {
+		r.conn.Close()
+	}
 	r.Shutdown()
 	r.WaitForShutdown()
 }
@@ -258,7 +282,7 @@ func (r *running) store(ctx context.Context, owner string, replicas int) (*nats.
 		return nil, err
 	}
 	// What is lost on its way is missed soon.
-	o.URL, o.Owner, o.Replicas, o.Timeout, o.Synced = "", owner, replicas, 4*time.Second, true
+	o.URL, o.Owner, o.Replicas, o.Timeout, o.Synced, o.Migrate = "", owner, replicas, 4*time.Second, true, true
 	o.Connect = append(slices.Clone(o.Connect), client.InProcessServer(r.Server), noTLS)
 	return nats.Open(ctx, o)
 }
@@ -283,16 +307,6 @@ func (r *running) patiently(ctx context.Context, replicas int, note func(string)
 // noTLS: what stays in this process is not encrypted.
 func noTLS(o *client.Options) error {
 	o.Secure, o.TLSConfig = false, nil
-	return nil
-}
-
-// admit lets in whom it is given, and hangs up on those who have lost their credential.
-func (r *running) admit(users []*server.NkeyUser) error {
-	o := r.opts.Clone()
-	o.Nkeys = users
-	if err := r.ReloadOptions(o); err != nil {
-		return fmt.Errorf("the server does not take the credentials: %w", err)
-	}
 	return nil
 }
 

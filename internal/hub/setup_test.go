@@ -60,7 +60,11 @@ func begin(t testing.TB, p *Place, how Serving) (*served, chan string) {
 	var said sync.Mutex
 	over := false
 	how.Ready = func(at string) { ready <- at }
+	also := how.Note
 	how.Note = func(text string) {
+		if also != nil {
+			also(text)
+		}
 		said.Lock()
 		defer said.Unlock()
 		if !over {
@@ -147,4 +151,6 @@ var (
 	alice = Member{Name: "alice@example.net", Kind: Person, Owner: "pilot"}
 	bob   = Member{Name: "bob", Kind: Person, Owner: "other"}
 	dc1   = Member{Name: "dc1", Kind: Worker, Owner: "pilot", Site: "dc1"}
+	ci    = Member{Name: "nightly", Kind: Pipeline, Owner: "pilot"}
+	far   = Member{Name: "far", Kind: Worker, Owner: "other", Site: "dc1"}
 )

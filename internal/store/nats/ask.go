@@ -110,7 +110,7 @@ func lost(err error) bool {
 	var api *jetstream.APIError
 	switch {
 	case errors.As(err, &api):
-		return api.Code >= 500
+		return api.Code >= 500 && !full(err)
 	case unsent(err):
 		return true
 	}
@@ -119,6 +119,12 @@ func lost(err error) bool {
 		jetstream.ErrInvalidJSAck, jetstream.ErrInvalidJetStreamResponse, jetstream.ErrConsumerCreationResponseEmpty}, func(e error) bool {
 		return errors.Is(err, e)
 	})
+}
+
+// full: a limit of the store refuses a message, and would again.
+func full(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (strings.Contains(api.Description, "maximum bytes exceeded") || strings.Contains(api.Description, "maximum messages per subject exceeded"))
 }
 
 // unsent: nobody has got what was sent.

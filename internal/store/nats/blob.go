@@ -1,6 +1,7 @@
 package nats
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -49,46 +50,86 @@ func (s *Store) PutBlob(ctx context.Context, from io.Reader) (store.Digest, erro
 		return "", err
 	}
 	d := store.NewDigest(h)
-	if there, err := s.Blob(ctx, d); err == nil {
-		_, err = io.Copy(io.Discard, there)
-		there.Close()
-		if err == nil {
-			return d, nil
+	if whole, err := s.mend(ctx, d); whole || err != nil {
+		return d, err
+	}
+	err = s.putParts(ctx, d, f, size)
+	if errors.As(err, new(*store.CorruptError)) { // parts of a blob that has no end
+		if err = s.purge(ctx, d); err == nil {
+			err = s.putParts(ctx, d, f, size)
 		}
 	}
+	return d, err
+}
+
+// putParts sends the parts of a blob, and its end.
+func (s *Store) putParts(ctx context.Context, d store.Digest, f io.ReadSeeker, size int64) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return "", err
+		return err
 	}
 	e := end{Size: size}
 	for buf := make([]byte, chunk); size > 0; e.Chunks++ {
 		n := min(int64(len(buf)), size)
 		if _, err := io.ReadFull(f, buf[:n]); err != nil {
-			return "", err
+			return err
 		}
-		if err := s.sendPart(ctx, s.blobSubject(d, part(e.Chunks)), buf[:n]); err != nil {
-			return "", err
+		if err := s.sendPart(ctx, d, part(e.Chunks), buf[:n]); err != nil {
+			return err
 		}
 		size -= n
 	}
 	text, err := json.Marshal(e)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return d, s.sendPart(ctx, s.blobSubject(d, "end"), text)
+	return s.sendPart(ctx, d, "end", text)
 }
 
-// sendPart sends a part, which does no harm twice.
-func (s *Store) sendPart(ctx context.Context, subject string, data []byte) error {
+// mend reports whether a blob is there as a whole. What is there of another is removed:
+// a part is written once.
+func (s *Store) mend(ctx context.Context, d store.Digest) (whole bool, err error) {
+	there, err := s.Blob(ctx, d)
+	if err == nil {
+		_, err = io.Copy(io.Discard, there)
+		there.Close()
+	}
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.As(err, new(*store.CorruptError)):
+		return false, s.purge(ctx, d)
+	case errors.As(err, new(*store.NotFoundError)):
+		return false, nil
+	}
+	return false, err
+}
+
+// sendPart sends a part. One that is there is left: a former attempt, or another
+// process, sent the same.
+func (s *Store) sendPart(ctx context.Context, d store.Digest, part string, data []byte) error {
+	subject := s.blobSubject(d, part)
 	return s.ask(ctx, func(ctx context.Context) error {
 		s.o.step("send part")
 		msg := client.NewMsg(subject)
 		msg.Data = data
 		_, err := s.js.PublishMsg(ctx, msg)
+		if written(err) {
+			var there []byte
+			if there, err = s.getPart(ctx, d, part); err == nil && !bytes.Equal(there, data) {
+				err = &store.CorruptError{What: "blob " + string(d), Why: "its part " + part + " is not what its sum names: delete the blob, and put it again"}
+			}
+		}
 		if err == nil {
 			s.o.step("acknowledged part")
 		}
 		return err
 	})
+}
+
+// written: a part is there already.
+func written(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && strings.Contains(api.Description, "maximum messages per subject exceeded")
 }
 
 // getPart asks the leader for a part.
@@ -186,6 +227,10 @@ func (s *Store) DeleteBlob(ctx context.Context, d store.Digest) error {
 	if _, err := s.end(ctx, d); err != nil && !errors.As(err, new(*store.CorruptError)) {
 		return err
 	}
+	return s.purge(ctx, d)
+}
+
+func (s *Store) purge(ctx context.Context, d store.Digest) error {
 	return s.ask(ctx, func(ctx context.Context) error {
 		return s.blobs.Purge(ctx, jetstream.WithPurgeSubject(s.blobSubject(d, ">")))
 	})

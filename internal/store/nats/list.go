@@ -116,8 +116,11 @@ type delivery struct {
 	seen     store.Revision // of the last
 }
 
+// unused is how long a consumer stays that nobody pulls from.
+const unused = time.Minute
+
 func (t *table) deliver(ctx context.Context, c jetstream.ConsumerConfig) (*delivery, error) {
-	c.AckPolicy, c.MemoryStorage, c.Replicas, c.InactiveThreshold = jetstream.AckNonePolicy, true, 1, time.Minute
+	c.AckPolicy, c.MemoryStorage, c.Replicas, c.InactiveThreshold = jetstream.AckNonePolicy, true, 1, unused
 	one, cancel := t.s.once(ctx)
 	defer cancel()
 	consumer, err := t.stream.CreateConsumer(one, c)

@@ -55,6 +55,8 @@ type Options struct {
 	Timeout  time.Duration    // how long an answer is waited for without a deadline; 0 is 10 s
 	Connect  []client.Option  // credentials, TLS
 	Synced   bool             // who makes streams knows that the server syncs each change
+	Migrate  bool             // bring streams that an older weft made to what this one makes: the administrator's
+	Limits   Limits           // of streams that are made or migrated
 	Clock    func() time.Time // of who holds leases; nil is time.Now
 
 	step  func(string)              // called before and after each message that changes something
@@ -156,72 +158,22 @@ func (s *Store) found(ctx context.Context) error {
 		name string
 	}{{&s.table, bucket}, {&s.leases, bucket + leaseSuffix}} {
 		c := s.config("KV_"+t.name, "$KV."+t.name+".>")
-		c.DenyDelete = true
+		c.DenyPurge = true
 		c.MaxMsgSize = 1 << 20
+		c.MaxBytes = limit(map[bool]int64{false: s.o.Limits.Documents, true: s.o.Limits.Leases}[strings.HasSuffix(t.name, leaseSuffix)])
 		stream, err := s.stream(ctx, c)
 		if err != nil {
 			return err
 		}
 		*t.to = &table{s: s, stream: stream, pre: "$KV." + t.name + ".", replicas: stream.CachedInfo().Config.Replicas}
 	}
+	c := s.config(bucket+"-blob", s.blobPre()+">")
+	c.DiscardNewPerSubject = true // a part is written once: to write it again, delete the blob
+	c.MaxMsgSize = chunk + 1<<10
+	c.MaxBytes = limit(s.o.Limits.Blobs)
 	var err error
-	s.blobs, err = s.stream(ctx, s.config(bucket+"-blob", s.blobPre()+">"))
+	s.blobs, err = s.stream(ctx, c)
 	return err
-}
-
-func (s *Store) config(name, subjects string) jetstream.StreamConfig {
-	c := jetstream.StreamConfig{Name: name, Subjects: []string{subjects}, Description: "runs of weft",
-		MaxMsgsPerSubject: 1, MaxMsgs: -1, MaxBytes: -1, MaxConsumers: -1, Discard: jetstream.DiscardNew,
-		Storage: jetstream.FileStorage, Replicas: s.o.Replicas, AllowRollup: true,
-		// An epoch is the time, so that a store that was lost and is made anew has a
-		// higher one.
-		Metadata: map[string]string{formatName: "1", epochName: strconv.FormatInt(time.Now().UnixMilli(), 10)}}
-	if s.o.Synced {
-		c.Metadata[syncName] = syncAlways
-	}
-	return c
-}
-
-const (
-	formatName = "weft-format"
-	epochName  = "weft-epoch"
-	syncName   = "weft-sync"
-	syncAlways = "always"
-)
-
-// stream finds a stream or makes it, and refuses one that would not keep what it should.
-func (s *Store) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
-	var stream jetstream.Stream
-	err := s.ask(ctx, func(ctx context.Context) (err error) {
-		stream, err = s.js.Stream(ctx, c.Name)
-		if is(err, jetstream.JSErrCodeStreamNotFound) {
-			stream, err = s.js.CreateStream(ctx, c)
-			if is(err, jetstream.JSErrCodeStreamNameInUse) { // another process was quicker
-				stream, err = s.js.Stream(ctx, c.Name)
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	is := stream.CachedInfo().Config
-	for _, b := range []struct {
-		bad bool
-		why string
-	}{
-		{is.Metadata[formatName] != c.Metadata[formatName], fmt.Sprintf("it has format %q, and this weft knows format 1", is.Metadata[formatName])},
-		{is.AllowDirect, "it lets followers answer (allow_direct), who may not know what is new"},
-		{is.MaxMsgsPerSubject != 1, "it keeps more or less than one revision of a key"},
-		{is.MaxAge != 0 || is.MaxMsgs > 0, "it forgets (max_age, max_msgs)"},
-		{is.Discard != jetstream.DiscardNew, "it drops what is old when it is full (discard)"},
-		{is.Storage != jetstream.FileStorage, "it is kept in memory"},
-	} {
-		if b.bad {
-			return nil, fmt.Errorf("stream %s of %s cannot keep runs: %s", c.Name, s.conn.ConnectedUrlRedacted(), b.why)
-		}
-	}
-	return stream, nil
 }
 
 // Restored makes tokens rise above those that the store gave before it was copied.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	client "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"weft/internal/store"
 	"weft/internal/store/storetest"
@@ -117,7 +118,10 @@ func subject(t testing.TB) *storetest.Subject {
 			}
 			data = bytes.Clone(data)
 			data[len(data)/2] ^= 1
-			if err := s.sendPart(t.Context(), s.blobSubject(d, part(1)), data); err != nil {
+			if err := s.blobs.Purge(t.Context(), jetstream.WithPurgeSubject(s.blobSubject(d, part(1)))); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.sendPart(t.Context(), d, part(1), data); err != nil {
 				t.Fatal(err)
 			}
 		},

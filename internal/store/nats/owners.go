@@ -2,6 +2,7 @@ package nats
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -21,6 +22,40 @@ func (s *Store) Owners(ctx context.Context) (list []string, err error) {
 		return names.Err()
 	})
 	slices.Sort(list)
+	return list, err
+}
+
+// RemoveStrays removes consumers that no list or watch of weft makes: those that stay when
+// they are not used, keep their state on disk, or deliver to a subject. It returns how
+// many there were.
+func (s *Store) RemoveStrays(ctx context.Context) (n int, err error) {
+	for _, stream := range []jetstream.Stream{s.table.stream, s.leases.stream, s.blobs} {
+		strays, err := s.strays(ctx, stream)
+		if err != nil {
+			return n, err
+		}
+		for _, name := range strays {
+			err := s.ask(ctx, func(ctx context.Context) error { return stream.DeleteConsumer(ctx, name) })
+			if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+				return n, err
+			}
+			n++
+		}
+	}
+	return n, nil
+}
+
+func (s *Store) strays(ctx context.Context, stream jetstream.Stream) (list []string, err error) {
+	err = s.ask(ctx, func(ctx context.Context) error {
+		list = nil
+		all := stream.ListConsumers(ctx)
+		for c := range all.Info() {
+			if o := c.Config; o.Durable != "" || o.DeliverSubject != "" || !o.MemoryStorage || o.InactiveThreshold > unused {
+				list = append(list, c.Name)
+			}
+		}
+		return all.Err()
+	})
 	return list, err
 }
 

@@ -1,0 +1,232 @@
+package hub
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/nats-io/nats-server/v2/server"
+	client "github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+
+	"weft/internal/store"
+	"weft/internal/store/nats"
+)
+
+// Streams are in the server's global account, which only the administrator and this
+// process log in to. Each credential has an account of its own, without streams. Its
+// service imports lead the subjects that the credential may publish to the broker. A
+// reply subject, a trace destination or a subscription of its connections resolves in
+// its own account only, where nothing is kept.
+const (
+	// ask begins the subjects at which the broker listens in the global account.
+	ask = "HUB"
+
+	// nextAPI begins those at which consumers listen for who pulls from them. They have
+	// many answers, which say where a message was in its stream: the server delivers them
+	// to the tenant's account.
+	nextAPI = "$JS.API.CONSUMER.MSG.NEXT."
+
+	// tap begins the subjects at which the broker sees what clients publish in their
+	// accounts: with the reply subject that they gave, which no import has.
+	tap = "HUBTAP"
+)
+
+// access decides who is let in to the server, and to which account.
+type access struct {
+	admin string // public key
+	note  func(string)
+	s     *server.Server
+	names sync.Map // of members by public key
+
+	ready   chan struct{} // closed once tenants may come
+	mu      sync.RWMutex
+	tenants map[string]*tenant // by public key
+	broker  *broker
+	made    int // accounts
+}
+
+// A tenant is a member as the server knows it.
+type tenant struct {
+	Member
+	account *server.Account
+	perms   *server.Permissions
+	subs    []*client.Subscription // of the broker
+	held    consumers
+}
+
+// most is how many connections to one server a credential may have, and how many
+// consumers (lists and watches in progress).
+const most = 256
+
+func newAccess(admin string, note func(string)) *access {
+	return &access{admin: admin, note: note, ready: make(chan struct{}), tenants: map[string]*tenant{}}
+}
+
+// attach makes the global account's exports, before the server starts.
+func (a *access) attach(s *server.Server) error {
+	a.s = s
+	if err := s.GlobalAccount().AddServiceExport(ask+".>", nil); err != nil {
+		return err
+	}
+	return s.GlobalAccount().AddServiceExportWithResponse(nextAPI+">", server.Streamed, nil)
+}
+
+// name is that of whom a public key belongs to. It takes no lock that admit has: the
+// server logs while credentials are taken up.
+func (a *access) name(key string) string {
+	if key == a.admin {
+		return "the administrator"
+	}
+	if who, ok := a.names.Load(key); ok {
+		return who.(string)
+	}
+	return "unknown key " + key
+}
+
+func (m *Member) who() string { return fmt.Sprintf("%s, %s of %s", m.Name, m.Kind, m.Owner) }
+
+// Check lets in a client that signed the nonce with a key that the hub knows.
+func (a *access) Check(c server.ClientAuthentication) bool {
+	o := c.GetOpts()
+	as, ok := c.(interface {
+		RegisterNkeyUser(*server.NkeyUser) error
+	})
+	if !ok || !signed(o.Nkey, o.Sig, c.GetNonce()) {
+		return false
+	}
+	// Accounts are made once the server has started: before, they would have it look for
+	// streams in each of them, and in the global account no more.
+	if o.Nkey != a.admin {
+		<-a.ready
+	}
+	// The lock is kept until the client is in its account, where drop finds it.
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	user := &server.NkeyUser{Nkey: o.Nkey, Account: a.s.GlobalAccount()}
+	if o.Nkey != a.admin {
+		t := a.tenants[o.Nkey]
+		if t == nil {
+			return false
+		}
+		if t.account.NumLocalConnections() >= most {
+			a.note(fmt.Sprintf(refused+"%s: a connection: there are %d already", t.who(), most))
+			return false
+		}
+		user.Account, user.Permissions = t.account, t.perms
+	}
+	return as.RegisterNkeyUser(user) == nil
+}
+
+func signed(key, sig string, nonce []byte) bool {
+	text, err := base64.RawURLEncoding.DecodeString(sig)
+	if err != nil {
+		text, err = base64.StdEncoding.DecodeString(sig)
+	}
+	if err != nil || len(nonce) == 0 {
+		return false
+	}
+	pub, err := nkeys.FromPublicKey(key)
+	return err == nil && pub.Verify(nonce, text) == nil
+}
+
+// admit lets in the members that it is given, and ends connections of all others.
+func (a *access) admit(members []Member) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := map[string]*tenant{}
+	for _, m := range members {
+		t := a.tenants[m.Key]
+		if t == nil || t.Member != m {
+			var err error
+			if t, err = a.enter(m); err != nil {
+				return fmt.Errorf("the server does not take the credential of %s: %w", m.Name, err)
+			}
+		}
+		now[m.Key] = t
+	}
+	for key, t := range a.tenants {
+		if now[key] != t {
+			a.drop(t)
+		}
+	}
+	a.tenants = now
+	return nil
+}
+
+// enter makes a member's account, whose imports are the subjects that it may publish.
+func (a *access) enter(m Member) (*tenant, error) {
+	a.made++
+	a.names.Store(m.Key, m.who())
+	account, err := a.s.RegisterAccount(fmt.Sprintf("CREDENTIAL-%s-%d", m.Key, a.made))
+	if err != nil {
+		return nil, err
+	}
+	t := &tenant{Member: m, account: account, perms: m.permissions()}
+	for _, subject := range t.perms.Publish.Allow {
+		to := subject
+		if !strings.HasPrefix(subject, nextAPI) {
+			to = ask + "." + m.Key + "." + numbered(subject)
+		}
+		if err := account.AddServiceImport(a.s.GlobalAccount(), subject, to); err != nil {
+			return nil, err
+		}
+	}
+	for _, subject := range []string{"$KV.>", "$JS.>", "WEFT.>"} {
+		if err := account.AddStreamExport(subject, nil); err != nil {
+			return nil, err
+		}
+		if err := a.s.GlobalAccount().AddStreamImport(account, subject, tap+"."+m.Key); err != nil {
+			return nil, err
+		}
+	}
+	return t, a.broker.serve(t)
+}
+
+// numbered replaces the wildcards of a subject by their numbers, as transforms have them.
+func numbered(subject string) string {
+	parts, n := strings.Split(subject, "."), 0
+	for i, p := range parts {
+		if p == "*" {
+			n++
+			parts[i] = fmt.Sprintf("$%d", n)
+		}
+	}
+	return strings.Join(parts, ".")
+}
+
+// drop ends what a tenant has. Its account stays, empty, until the server stops.
+func (a *access) drop(t *tenant) {
+	for _, sub := range t.subs {
+		_ = sub.Unsubscribe() // or its connection is closed
+	}
+	for range 2 * most {
+		list, err := a.s.Connz(&server.ConnzOptions{Account: t.account.GetName(), Limit: 2 * most})
+		if err != nil || len(list.Conns) == 0 {
+			return
+		}
+		for _, c := range list.Conns {
+			_ = a.s.DisconnectClientByID(c.Cid) // or it has gone
+		}
+	}
+}
+
+// open lets in the members that the server knew last, and whom the broker serves.
+func (a *access) open(b *broker, known []Member) error {
+	defer close(a.ready)
+	a.broker = b
+	return a.admit(known)
+}
+
+// permissions are what the server lets a member publish and subscribe to.
+func (m *Member) permissions() *server.Permissions {
+	var folders []string
+	if m.Kind == Worker {
+		folders = []string{"site/" + store.Segment(m.Site), "record/*/site/" + store.Segment(m.Site)}
+	}
+	return &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: nats.Subjects(store.Segment(m.Owner), folders)},
+		Subscribe: &server.SubjectPermission{Allow: []string{nats.Inbox(m.Key) + ".>"}},
+	}
+}
