@@ -40,7 +40,7 @@ interface Ethernet1/1
 	if strings.Contains(strings.ToLower(got), "acme") {
 		t.Errorf("it tells whose switch it is:\n%s", got)
 	}
-	for _, kept := range []string{"username REDACTED password 5 REDACTED\n", "use-vrf management\n", "  20 permit ip any any\n", "interface Ethernet1/1\n  vrf member vrf-1\n  ip access-group acl-1 in\n  service-policy type qos input IN\n  mtu 9216\n",
+	for _, kept := range []string{"username REDACTED password 5 REDACTED\n", "use-vrf management\n", "  20 permit ip any any\n", "interface Ethernet1/1\n  vrf member vrf-1\n  ip access-group acl-1 in\n  service-policy type qos input name-1\n  mtu 9216\n",
 		"ip access-list acl-1\n", "vrf context vrf-1\n", "ntp server host-1 use-vrf vrf-1\n"} {
 		if !strings.Contains(got, kept) {
 			t.Errorf("%q is gone:\n%s", kept, got)

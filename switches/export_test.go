@@ -68,3 +68,10 @@ Usage for bootflash://sup-local
 
 // Directory is the name of the mark on a switch.
 func (r RunMark) Directory() string { return r.name }
+
+// Anonymized is a text without anything that may tell whose switch it is.
+func Anonymized(o *OS, text string) string {
+	a := newAnonymizer(o.Harmless...)
+	a.learn(text)
+	return a.clean(text)
+}

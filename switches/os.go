@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"weft/internal/pattern"
 )
 
 // An OS is one switch operating system as a value: data, and functions that do
@@ -51,6 +53,10 @@ type OS struct {
 	// Advice says what a reader of the files must know of classes on this system,
 	// whatever the switch reads; may be nil.
 	Advice func([]Class) []string
+
+	// Harmless are forms of what it calls its own: models, images, policies. Anonymous records
+	// keep such words.
+	Harmless []pattern.Pattern
 
 	// Without says why it has no such feature, of each that it lacks.
 	Without map[Feature]string

@@ -59,7 +59,7 @@ func recorded(o *OS, commands []string, out map[string]string, want Intent, disc
 	}
 	without := "without secrets"
 	if discreet.Anonymous {
-		without += discreet.anonymize(commands, clean, &want)
+		without += anonymize(o, commands, clean, &want)
 	}
 	c, err := o.Parse(clean)
 	if err != nil {
@@ -87,19 +87,14 @@ func recorded(o *OS, commands []string, out map[string]string, want Intent, disc
 }
 
 // anonymize replaces in a record what tells whose switch it is, and says what.
-func (Discretion) anonymize(commands []string, clean map[string]string, want *Intent) string {
-	a := newAnonymizer()
-	was := want.Name
+func anonymize(o *OS, commands []string, clean map[string]string, want *Intent) string {
+	a := newAnonymizer(o.Harmless...)
 	*want = a.wish(*want)
 	for _, line := range commands {
 		a.learn(clean[line])
 	}
 	for _, line := range commands {
-		text := clean[line]
-		if was != "" {
-			text = strings.ReplaceAll(text, was, want.Name)
-		}
-		clean[line] = a.clean(text)
+		clean[line] = a.clean(clean[line])
 	}
 	return " and with others in the place of " + a.said()
 }

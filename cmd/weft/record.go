@@ -25,12 +25,13 @@ func (a *app) recordCmd() *cobra.Command {
 writes a test case of weft (txtar): what the switch printed, what the
 files wish, and the lines that weft would send. It changes nothing.
 
-Taken out are passwords, communities, keys and hashes in the forms that switches
-print, and the password that weft logs in with. Names, addresses, serial
-numbers and descriptions stay unless --anonymous is given, which puts others in
-their place: the same one wherever the same stood. Ports, VLANs, and the names of
-policies, fabric and classes stay in any case: read the case before you give it
-away.
+Passwords, communities, keys and hashes are taken out in the forms that switches
+print, and the password that weft logs in with. Names, addresses, serial numbers
+and descriptions stay unless --anonymous is given. It keeps a word only if it
+belongs to the language of switches or has a harmless form (a number, a port, a
+version, a model); every other word is replaced, the same one by the same
+everywhere. What weft reads stays as it was. Read the case before you give it
+away: how many ports, VLANs and policies there are still shows.
 
 ` + selectorHelp,
 		Args: exactly("SWITCH"),
@@ -38,7 +39,7 @@ away.
 	}
 	cmd.Flags().StringVarP(&file, "out", "o", "", "write to this file, which must not exist, instead of to stdout")
 	output(cmd.Flags(), "out")
-	cmd.Flags().BoolVar(&anonymous, "anonymous", false, "replace host and user names, addresses, MACs, serial numbers and free texts, and say how many")
+	cmd.Flags().BoolVar(&anonymous, "anonymous", false, "replace every word that is neither language nor a harmless value, and say how many")
 	return cmd
 }
 

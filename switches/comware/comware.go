@@ -32,7 +32,8 @@ func OS() *switches.OS {
 		Conditions: conditions(),
 		Role: &switches.Role{Head: "role name %s", Rule: "rule %d permit command %s", Tail: []string{"  quit", "local-user weft class manage"}, Login: "  authorization-attribute user-role %s",
 			Change: "network-admin", Source: "H3C Comware 7 Fundamentals Command Reference, RBAC commands"},
-		Advice: advice,
+		Advice:   advice,
+		Harmless: harmless(),
 		Without: map[switches.Feature]string{
 			switches.Watchdogs: "deadlock detection there starts with an interval whose unit no manual tells",
 			switches.Headrooms: "how its thresholds add up, and on many models their unit, is not documented",

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 
+	"weft/internal/pattern"
 	"weft/switches"
 )
 
@@ -131,5 +132,14 @@ func portWords() switches.Section {
 			`ip (?:address|binding) .*`, `ipv6 (?:address|nd) .*`, `(?:undo )?(?:ospf|ospfv3|isis|arp|bfd|mac-address|sflow|dampening|loopback-detection|ptp) ?.*`,
 			`(?:undo )?lldp (?:enable|tlv-enable .*|admin-status txrx|compliance .*|management-address.*|notification .*)`, `using \S+`, `combo enable .*`, `mdix-mode .*`,
 		),
+	}
+}
+
+// harmless are the forms of models, images and policies of the system's own.
+func harmless() []pattern.Pattern {
+	return []pattern.Pattern{
+		pattern.New(`^S\d{4,5}[A-Z]{0,3}(?:-\d{1,3}[A-Z]{1,4}\d{0,3}[A-Z]{0,3}\d{0,2}[A-Z]?(?:-[A-Z]{1,3})?){0,2}$`),
+		pattern.New(`(?i)^s\d{4,5}\w{0,4}-cmw\d{3}-(?:boot|system|feature|freeradius|packet-capture)[\w-]{0,20}\.(?:bin|ipe)$`),
+		pattern.New(`^[14]00G-WRED-Template$`),
 	}
 }

@@ -32,6 +32,7 @@ func OS() *switches.OS {
 		Conditions: conditions(),
 		Role: &switches.Role{Head: "role name %s", Rule: "rule %d permit command %s", Login: "username weft role %s", Change: "network-admin",
 			Source: "Cisco Nexus 9000 NX-OS Security Configuration Guide, Configuring User Accounts and RBAC"},
+		Harmless: harmless(),
 		Without: map[switches.Feature]string{
 			switches.WatchdogTimes: "the switch counts in multiples of an interval of its own that no manual found ties to a time, and its own settings hold",
 		},

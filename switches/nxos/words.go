@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 
+	"weft/internal/pattern"
 	"weft/switches"
 )
 
@@ -143,5 +144,14 @@ func classWords() switches.Section {
 			`shape min \d+ [kmg]bps max \d+ [kmg]bps`,
 		),
 		Harmless: switches.Forms(`set (?:cos|dscp|precedence) .*`, `police .*`, `no pause`, `(?:no )?congestion-control (?:tail-drop|random-detect)`, `queue-limit .*`),
+	}
+}
+
+// harmless are the forms of models, images and policies of the system's own.
+func harmless() []pattern.Pattern {
+	return []pattern.Pattern{
+		pattern.New(`^(?:N\d[KX]v?-C?\d{2,5}[A-Z0-9]{0,6}(?:-[A-Z0-9]{1,5}){0,2}|Nexus\d{0,5}|C9\d{2,4}[A-Z]{0,5}\d{0,2}(?:-[A-Z]{1,3}\d{0,2}[A-Z]?)?|C3\d{3}[A-Z]{0,2}|9000v|C9\d{3}v)$`),
+		pattern.New(`^(?:nxos|nxos64|n[379]000|nxos64-cs|nxos64-msll|nxos\.)[\w().-]{0,30}\.bin$`),
+		pattern.New(`^(?:default-(?:8q|4q)-\w{2,3}-policy|default-(?:nq|in|out)-policy|c-(?:8q-)?nq(?:-default|\d)|c-(?:in|out|out-8q|in-8q)-q(?:-default|\d)|copp-system-p-[a-z0-9-]{1,30})$`),
 	}
 }
