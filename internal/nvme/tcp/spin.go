@@ -52,11 +52,17 @@ func (s *spinner) read(b []byte) (int, error) {
 		return 0, nil
 	}
 	n, err := s.spin(b)
-	if hush := n > 0 && err == nil; hush != s.hushed {
-		s.hushed = hush
+	s.keepQuiet(n > 0 && err == nil)
+	return n, err
+}
+
+// keepQuiet has the kernel tell the runtime of what comes, or not. It tells again before
+// anything else reads from the connection: a blocked read would not wake for a few bytes.
+func (s *spinner) keepQuiet(hushed bool) {
+	if hushed != s.hushed {
+		s.hushed = hushed
 		_ = s.poller.raw.Control(s.hush)
 	}
-	return n, err
 }
 
 func (s *spinner) spin(b []byte) (int, error) {

@@ -92,6 +92,7 @@ func withoutKey(err error) error {
 func (c *targetConn) read(stream net.Conn) error {
 	poller := newPoller(stream)
 	spin := newSpinner(poller, c.l.params.Processors, &c.l.params.Turns.Spinning)
+	defer spin.keepQuiet(false)
 	for {
 		into := c.rx.window()
 		n, err := spin.read(into)
