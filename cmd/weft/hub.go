@@ -203,7 +203,8 @@ func (a *app) hubStatus(dir *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show how a hub is", Args: exactly(),
 		Long: `status asks a hub that is served on this machine how it is: its servers, whose runs it
-keeps, and whether each server has all of them. One that has not makes the exit code 3.`,
+keeps, whether each server has all of them, and whether there is room for more. A server
+that lacks something, a full disk and a full store make the exit code 3.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := placed(*dir)
 			if err != nil {
@@ -249,7 +250,11 @@ func (a *app) showHub(s *hub.Status) error {
 		}
 		fmt.Fprintf(w, "%s\t%d\t%d\t%.1f\t%d\t%s\n", o.Name, o.Documents, len(o.Held), float64(o.Bytes)/1e6, replicas, strings.Join(behind, ", "))
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil || len(s.Issues) == 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(a.stdout, "\n%s\n", strings.Join(s.Issues, "\n"))
+	return err
 }
 
 func (a *app) hubBackup(dir *string) *cobra.Command {

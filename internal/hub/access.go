@@ -16,22 +16,25 @@ import (
 
 // Streams are in the server's global account, which only the administrator and this
 // process log in to. Each credential has an account of its own, without streams. Its
-// service imports lead the subjects that the credential may publish to the broker. A
-// reply subject, a trace destination or a subscription of its connections resolves in
+// service imports lead what the credential may publish to the broker, and requests that
+// only read to JetStream. A reply subject, a trace destination or a subscription of its connections resolves in
 // its own account only, where nothing is kept.
 const (
 	// ask begins the subjects at which the broker listens in the global account.
 	ask = "HUB"
 
-	// nextAPI begins those at which consumers listen for who pulls from them. They have
-	// many answers, which say where a message was in its stream: the server delivers them
-	// to the tenant's account.
-	nextAPI = "$JS.API.CONSUMER.MSG.NEXT."
-
 	// tap begins the subjects at which the broker sees what clients publish in their
 	// accounts: with the reply subject that they gave, which no import has.
 	tap = "HUBTAP"
 )
+
+// direct are requests that change nothing. Their answers may be long, or many, so that
+// the server delivers them to the tenant's account without the broker.
+var direct = map[string]server.ServiceRespType{
+	"$JS.API.STREAM.INFO.":       server.Singleton,
+	"$JS.API.STREAM.MSG.GET.":    server.Singleton,
+	"$JS.API.CONSUMER.MSG.NEXT.": server.Streamed,
+}
 
 // access decides who is let in to the server, and to which account.
 type access struct {
@@ -67,10 +70,12 @@ func newAccess(admin string, note func(string)) *access {
 // attach makes the global account's exports, before the server starts.
 func (a *access) attach(s *server.Server) error {
 	a.s = s
-	if err := s.GlobalAccount().AddServiceExport(ask+".>", nil); err != nil {
-		return err
+	for subject, answers := range direct {
+		if err := s.GlobalAccount().AddServiceExportWithResponse(subject+">", answers, nil); err != nil {
+			return err
+		}
 	}
-	return s.GlobalAccount().AddServiceExportWithResponse(nextAPI+">", server.Streamed, nil)
+	return s.GlobalAccount().AddServiceExport(ask+".>", nil)
 }
 
 // name is that of whom a public key belongs to. It takes no lock that admit has: the
@@ -165,9 +170,11 @@ func (a *access) enter(m Member) (*tenant, error) {
 	}
 	t := &tenant{Member: m, account: account, perms: m.permissions()}
 	for _, subject := range t.perms.Publish.Allow {
-		to := subject
-		if !strings.HasPrefix(subject, nextAPI) {
-			to = ask + "." + m.Key + "." + numbered(subject)
+		to := ask + "." + m.Key + "." + numbered(subject)
+		for begin := range direct {
+			if strings.HasPrefix(subject, begin) {
+				to = subject
+			}
 		}
 		if err := account.AddServiceImport(a.s.GlobalAccount(), subject, to); err != nil {
 			return nil, err

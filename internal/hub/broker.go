@@ -2,6 +2,8 @@ package hub
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -17,7 +19,7 @@ import (
 
 // A broker stands between credentials and streams. It gets each request of a tenant at
 // a subject that names the tenant's key, passes on what an honest client sends, and
-// refuses and reports the rest. It does not see what consumers deliver.
+// refuses and reports the rest.
 //
 // Each server of a hub has one. A tenant's requests are answered by that of the server
 // that it is connected to.
@@ -30,9 +32,10 @@ type broker struct {
 	back  string // begins the subjects at which it gets answers
 }
 
-func newBroker(conn *client.Conn, a *access, room *space) (*broker, error) {
+func newBroker(conn *client.Conn, a *access, p *Place) (*broker, error) {
 	js, err := jetstream.New(conn)
-	b := &broker{conn: conn, js: js, note: a.note, name: a.name, space: room, back: "HUBANSWER." + rand.Text() + "."}
+	b := &broker{conn: conn, js: js, note: a.note, name: a.name, back: "HUBANSWER." + rand.Text() + "."}
+	b.space = &space{p: p, used: b.used, note: a.note, streams: map[string]*usage{}}
 	if err == nil {
 		// A client cannot name the server's own reply subjects for its requests, but may
 		// answer there: the subject of an answer says where it belongs.
@@ -41,10 +44,29 @@ func newBroker(conn *client.Conn, a *access, room *space) (*broker, error) {
 	return b, err
 }
 
+// used asks how many bytes a stream has, and may have.
+func (b *broker) used(ctx context.Context, stream string) (bytes, most int64, err error) {
+	s, err := b.js.Stream(ctx, stream)
+	if err != nil {
+		return 0, 0, err
+	}
+	info := s.CachedInfo()
+	return int64(info.State.Bytes), info.Config.MaxBytes, nil
+}
+
+// nobody waits for an answer.
+const nobody = "none"
+
 // relay leads an answer back to who asked.
 func (b *broker) relay(m *client.Msg) {
-	who, reply, _ := strings.Cut(strings.TrimPrefix(m.Subject, b.back), ".")
-	_ = b.conn.PublishMsg(&client.Msg{Subject: reply, Header: m.Header, Data: m.Data}) // without an answer the client asks again
+	who, rest, _ := strings.Cut(strings.TrimPrefix(m.Subject, b.back), ".")
+	text, reply, _ := strings.Cut(rest, ".")
+	if size, err := strconv.Atoi(text); err == nil {
+		b.space.done(size)
+	}
+	if reply != nobody {
+		_ = b.conn.PublishMsg(&client.Msg{Subject: reply, Header: m.Header, Data: m.Data}) // without an answer the client asks again
+	}
 	if len(m.Data) < longest && bytes.Contains(m.Data, []byte("maximum messages per subject exceeded")) {
 		b.note(fmt.Sprintf(refused+"%s: a part of a blob that is there already", b.name(who)))
 	}
@@ -132,8 +154,6 @@ func (b *broker) pass(t *tenant, subject string, m *client.Msg) error {
 	switch verb {
 	case "":
 		return b.write(t, subject, m)
-	case "STREAM.INFO", "STREAM.MSG.GET":
-		return b.forward(t, subject, m, nil)
 	case "STREAM.PURGE":
 		return b.deleteBlob(t, subject, m)
 	case "CONSUMER.CREATE":
@@ -145,7 +165,7 @@ func (b *broker) pass(t *tenant, subject string, m *client.Msg) error {
 		if verb == "CONSUMER.DELETE" {
 			t.held.forget(rest)
 		}
-		return b.forward(t, subject, m, nil)
+		return b.forward(t, subject, m, nil, "-")
 	}
 	return refuse("clients do not use it")
 }
@@ -156,7 +176,7 @@ func apiVerb(subject string) (verb, rest string) {
 	if !ok {
 		return "", ""
 	}
-	for _, verb := range []string{"STREAM.INFO", "STREAM.MSG.GET", "STREAM.PURGE", "CONSUMER.CREATE", "CONSUMER.INFO", "CONSUMER.DELETE"} {
+	for _, verb := range []string{"STREAM.PURGE", "CONSUMER.CREATE", "CONSUMER.INFO", "CONSUMER.DELETE"} {
 		if rest, ok := strings.CutPrefix(text, verb+"."); ok {
 			return verb, rest
 		}
@@ -164,13 +184,13 @@ func apiVerb(subject string) (verb, rest string) {
 	return text, ""
 }
 
-// forward sends a request to its subject, without headers but those given.
-func (b *broker) forward(t *tenant, subject string, m *client.Msg, h client.Header) error {
-	passed := &client.Msg{Subject: subject, Header: h, Data: m.Data}
-	if m.Reply != "" {
-		passed.Reply = b.back + t.Key + "." + m.Reply
-	}
-	return b.conn.PublishMsg(passed)
+// forward sends a request to its subject, without headers but those given. What is
+// counted are the bytes that the space has admitted, or "-".
+func (b *broker) forward(t *tenant, subject string, m *client.Msg, h client.Header, counted string) error {
+	// The answer's subject says whose it is, how much is not on its way any more, and
+	// where it belongs.
+	return b.conn.PublishMsg(&client.Msg{Subject: subject, Header: h, Data: m.Data,
+		Reply: b.back + t.Key + "." + counted + "." + cmp.Or(m.Reply, nobody)})
 }
 
 // headers are those that a client of weft sends with a document, and what they may say.
@@ -225,11 +245,17 @@ func (b *broker) write(t *tenant, subject string, m *client.Msg) error {
 			return refuse("%v", err)
 		}
 	}
-	removes := len(m.Data) == 0 && len(h["KV-Operation"]) > 0
-	if err := b.space.admit(t, stream, len(m.Data), removes || key == fence); err != nil {
+	what := keeps
+	switch {
+	case key == fence, len(m.Data) == 0 && len(h["KV-Operation"]) > 0:
+		what = removes
+	case strings.HasSuffix(stream, "-lease") && len(m.Data) < 1<<10 && h.Get("Nats-Expected-Last-Subject-Sequence") != "" && h.Get("Nats-Expected-Last-Subject-Sequence") != "0":
+		what = renews
+	}
+	if err := b.space.admit(t, stream, len(m.Data), what); err != nil {
 		return err
 	}
-	return b.forward(t, subject, m, h)
+	return b.forward(t, subject, m, h, strconv.Itoa(len(m.Data)))
 }
 
 // fence is a key of no document: replicas agree on it (store/nats).
@@ -264,7 +290,7 @@ func (b *broker) deleteBlob(t *tenant, subject string, m *client.Msg) error {
 	if sum, rest, _ := strings.Cut(key, "."); store.Digest("sha256-"+sum).Check() != nil || rest != ">" {
 		return refuse("it is no removal of one blob")
 	}
-	return b.forward(t, subject, m, nil)
+	return b.forward(t, subject, m, nil, "-")
 }
 
 // strict reads JSON that has the fields that are expected, and no others.

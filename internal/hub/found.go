@@ -34,7 +34,7 @@ func Found(f Founding) (*Place, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Place{dir: f.Dir, about: about{Format: 1, Name: f.Name, Plain: f.Plain}}
+	p := &Place{dir: f.Dir, disk: disk, about: about{Format: 1, Name: f.Name, Plain: f.Plain}}
 	if f.Plain {
 		if i := slices.IndexFunc(names, func(n string) bool { return !loopback(n) }); i >= 0 {
 			return nil, fmt.Errorf("%s is not this machine: a hub without TLS is for loopback only", names[i])

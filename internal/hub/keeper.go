@@ -141,3 +141,16 @@ func (k *keeper) follow(ctx context.Context) {
 		}
 	}
 }
+
+// keepRoom keeps room on the disk reserved until the context ends.
+func (k *keeper) keepRoom(ctx context.Context) {
+	for last := ""; ; {
+		if err := k.p.keepRoom(); err != nil && err.Error() != last {
+			last = err.Error()
+			k.note("room for revocations is not reserved: " + last)
+		}
+		if !wait.For(ctx, 10*time.Second) {
+			return
+		}
+	}
+}

@@ -8,6 +8,7 @@
 package hub
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,11 +39,12 @@ type about struct {
 type Place struct {
 	dir   string
 	about about
+	disk  func(dir string) (free, total int64, known bool)
 }
 
 // Open finds the server of a directory.
 func Open(dir string) (*Place, error) {
-	p := &Place{dir: dir}
+	p := &Place{dir: dir, disk: disk}
 	text, err := os.ReadFile(p.file("hub.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, hint.Wrap(fmt.Errorf("%s is no directory of a hub: there is no hub.json", dir), "make one with weft hub init --dir %s", dir)
@@ -101,8 +103,12 @@ func (p *Place) lock() (*os.File, error) {
 	return f, nil
 }
 
-// write puts a file in its place whole, for its owner only.
+// write puts a file in its place whole, for its owner only. One that has the text already
+// is left: where the disk is full, nothing else could be written.
 func write(name string, text []byte) error {
+	if there, err := os.ReadFile(name); err == nil && bytes.Equal(there, text) {
+		return nil
+	}
 	tmp := name + ".new"
 	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {

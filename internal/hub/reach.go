@@ -44,6 +44,9 @@ type Session struct {
 // Reach finds the hub where it is served; one that nobody serves is run in this
 // process until the session is closed, and nobody else reaches it.
 func (p *Place) Reach() (*Session, error) {
+	if err := p.makeRoom(); err != nil {
+		return nil, err
+	}
 	lock, err := p.lock()
 	if errors.As(err, new(*BusyError)) {
 		return &Session{p: p}, nil
@@ -78,7 +81,7 @@ func (s *Session) Store(ctx context.Context, owner string) (*nats.Store, error) 
 	if err != nil {
 		return nil, err
 	}
-	o.Owner, o.Replicas, o.Synced, o.Migrate = owner, 1, true, true
+	o.Owner, o.Replicas, o.Synced, o.Migrate, o.Limits = owner, 1, true, true, s.p.limits(owner)
 	if s.p.about.Mode == clustered {
 		o.Replicas = 3
 	}

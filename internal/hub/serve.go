@@ -94,7 +94,12 @@ func (p *Place) Serve(ctx context.Context, how Serving) error {
 	if how.Ready != nil {
 		how.Ready(at)
 	}
+	room, end := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() { k.keepRoom(room); close(done) }()
 	k.follow(ctx)
+	end()
+	<-done
 	return nil
 }
 
@@ -176,7 +181,7 @@ func (p *Place) clustered(o *server.Options, how Serving) error {
 // bare are the options of a server that nobody but this process reaches. What it
 // acknowledges is on disk.
 func (p *Place) bare() *server.Options {
-	return &server.Options{ServerName: p.about.Name, DontListen: true, NoSigs: true, JetStream: true, StoreDir: p.dir, SyncAlways: true,
+	return &server.Options{ServerName: p.about.Name, DontListen: true, NoSigs: true, JetStream: true, StoreDir: p.dir, SyncAlways: true, JetStreamMaxStore: 1 << 50, // what is admitted is up to the broker
 		MaxConn: 4096, MaxSubs: 1024, AuthTimeout: 10, WriteDeadline: 30 * time.Second, DisableJetStreamBanner: true}
 }
 
@@ -206,6 +211,7 @@ func address(text, unless string) (host string, port int, err error) {
 // A running is a server in this process.
 type running struct {
 	*server.Server
+	p      *Place
 	access *access
 	admin  *nats.Credential
 	conn   *client.Conn // of the broker
@@ -216,6 +222,9 @@ const gcPercent = 50
 
 func (p *Place) start(opts *server.Options, known []Member, note func(string)) (*running, error) {
 	admin, err := p.admin()
+	if err == nil {
+		err = p.makeRoom()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +242,7 @@ func (p *Place) start(opts *server.Options, known []Member, note func(string)) (
 	s.SetLoggerV2(told, false, false, false)
 	debug.SetGCPercent(gcPercent)
 	s.Start()
-	r := &running{Server: s, access: a, admin: admin}
+	r := &running{Server: s, p: p, access: a, admin: admin}
 	ready := false
 	for end := time.Now().Add(patience); !ready && told.why() == "" && time.Now().Before(end); {
 		ready = s.ReadyForConnections(time.Second)
@@ -260,7 +269,7 @@ func (r *running) broke(known []Member) error {
 	if err != nil {
 		return err
 	}
-	b, err := newBroker(r.conn, r.access, &space{})
+	b, err := newBroker(r.conn, r.access, r.p)
 	if err != nil {
 		return err
 	}
@@ -282,7 +291,7 @@ func (r *running) store(ctx context.Context, owner string, replicas int) (*nats.
 		return nil, err
 	}
 	// What is lost on its way is missed soon.
-	o.URL, o.Owner, o.Replicas, o.Timeout, o.Synced, o.Migrate = "", owner, replicas, 4*time.Second, true, true
+	o.URL, o.Owner, o.Replicas, o.Timeout, o.Synced, o.Migrate, o.Limits = "", owner, replicas, 4*time.Second, true, true, r.p.limits(owner)
 	o.Connect = append(slices.Clone(o.Connect), client.InProcessServer(r.Server), noTLS)
 	return nats.Open(ctx, o)
 }

@@ -23,6 +23,8 @@ type Status struct {
 	Servers     []Server   `json:"servers"`
 	Members     int        `json:"members"`
 	Owners      []Owner    `json:"owners"`
+	Free        *int64     `json:"disk_free,omitempty"` // bytes; nil: not known
+	Issues      []string   `json:"issues,omitempty"`    // what needs the administrator
 }
 
 // An Owner is whose store the hub keeps.
@@ -32,8 +34,11 @@ type Owner struct {
 	Held []store.Holding `json:"leases_held"`
 }
 
-// Whole reports whether every server has all.
+// Whole reports whether every server has all, and there is room for more.
 func (s *Status) Whole() bool {
+	if len(s.Issues) > 0 {
+		return false
+	}
 	for _, o := range s.Owners {
 		for _, stream := range o.Streams {
 			if len(stream.Behind) > 0 {
@@ -98,7 +103,25 @@ func (p *Place) Status(ctx context.Context) (*Status, error) {
 		}
 		out.Owners = append(out.Owners, o)
 	}
+	out.judge(p)
 	return out, err
+}
+
+// judge lists what is full, or nearly so.
+func (s *Status) judge(p *Place) {
+	if free, _, known := p.disk(p.dir); known {
+		s.Free = &free
+		if free < 2*low {
+			s.Issues = append(s.Issues, fmt.Sprintf("the disk of %s has %.1f MB free, and the hub takes no documents below %.1f MB: free some, or delete runs", p.dir, mb(free), mb(low)))
+		}
+	}
+	for _, o := range s.Owners {
+		for _, one := range o.Streams {
+			if most := one.MaxBytes; most > 0 && int64(one.Bytes) > most/8*5 {
+				s.Issues = append(s.Issues, fmt.Sprintf("stream %s has %.1f MB of %.1f MB: workers of %s can add little or nothing: delete runs", one.Name, mb(int64(one.Bytes)), mb(most), o.Name))
+			}
+		}
+	}
 }
 
 func (s *Session) owner(ctx context.Context, name string) (Owner, error) {

@@ -73,7 +73,9 @@ type StreamState struct {
 	Name     string         `json:"name"`
 	Leader   string         `json:"leader,omitempty"` // "" where there is one server
 	Replicas int            `json:"replicas"`
-	Behind   []ReplicaState `json:"behind,omitempty"` // replicas that do not have all
+	Bytes    uint64         `json:"bytes"`
+	MaxBytes int64          `json:"max_bytes,omitempty"` // 0 is no limit
+	Behind   []ReplicaState `json:"behind,omitempty"`    // replicas that do not have all
 }
 
 // A ReplicaState is a copy that lacks something.
@@ -103,7 +105,7 @@ func (s *Store) State(ctx context.Context) (State, error) {
 		case s.leases.stream:
 			out.Leases = info.State.Msgs
 		}
-		one := StreamState{Name: info.Config.Name, Replicas: info.Config.Replicas}
+		one := StreamState{Name: info.Config.Name, Replicas: info.Config.Replicas, Bytes: info.State.Bytes, MaxBytes: max(info.Config.MaxBytes, 0)}
 		if info.Cluster != nil {
 			one.Leader = info.Cluster.Leader
 			for _, r := range info.Cluster.Replicas {

@@ -94,12 +94,10 @@ func (s *Store) migrate(ctx context.Context, stream jetstream.Stream, c jetstrea
 	want.DenyDelete = true
 	want.DenyPurge = want.DenyPurge || c.DenyPurge
 	want.DiscardNewPerSubject = c.DiscardNewPerSubject
-	want.MaxMsgSize = max(c.MaxMsgSize, 0)
-	if c.MaxMsgSize <= 0 {
-		want.MaxMsgSize = was.MaxMsgSize
-	}
-	if c.MaxBytes > 0 { // a limit that is lower than what is there would stop deletions
-		want.MaxBytes = max(c.MaxBytes, int64(stream.CachedInfo().State.Bytes))
+	want.MaxMsgSize = c.MaxMsgSize
+	if c.MaxBytes > 0 && was.MaxBytes <= 0 { // with room for deletions where there is more already
+		n := int64(stream.CachedInfo().State.Bytes)
+		want.MaxBytes = max(c.MaxBytes, n+n/4)
 	}
 	if reflect.DeepEqual(was, want) {
 		return stream, nil
