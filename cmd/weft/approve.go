@@ -45,7 +45,7 @@ signers and when it expires, so that it covers nothing else. It is shown.
 The key is --key: a private key, or the public half or the certificate of one that
 the ssh agent holds; without it the only key of the agent. Who may approve says
 --signers, or WEFT_SIGNERS: an allowed_signers file outside of the repository, or
-COMMIT:PATH, the file as it is in a commit, such as that of the base branch.
+COMMIT:PATH, the file as it is in a commit: refs/remotes/origin/main:signers.
 
 The approval is kept with the run; for a saved plan next to it, where weft apply FILE looks
 for it, or in --out. It is two
@@ -140,18 +140,18 @@ func signApproval(ctx context.Context, s *approve.Statement, keyFile string, lis
 		return x, nil, "", fmt.Errorf("--key: %w", err)
 	}
 	defer done()
-	x.Text = s.Text()
-	if x.Signature, err = sshsig.Sign(key, certificate, approve.Namespace, x.Text); err != nil {
+	if x, err = s.Sign(key, certificate); err != nil {
 		return x, nil, "", err
 	}
 	signer, err := sshsig.Verify(x.Signature, x.Text, approve.Namespace)
 	if err != nil {
 		return x, nil, "", err
 	}
-	if who, err = list.Allow(signer, approve.Namespace, time.Now()); err != nil {
+	person, err := list.Allow(signer, approve.Namespace, time.Now())
+	if err != nil {
 		return x, nil, "", hint.Wrap(fmt.Errorf("this key may not approve: %w", err), "see the file of --signers")
 	}
-	return x, key.PublicKey(), who, nil
+	return x, key.PublicKey(), person.String(), nil
 }
 
 // keptAs is how the approval of a key is called with a run.

@@ -144,7 +144,7 @@ func (a *app) checkBundle(path, allowed string) error {
 			if err != nil {
 				return refuse(err)
 			}
-			by = "signed by " + who + " (" + key + ")"
+			by = "signed by " + who.String() + " (" + key + ")"
 		}
 	case allowed != "":
 		return refuse(errors.New("it is not signed"))

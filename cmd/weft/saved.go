@@ -99,9 +99,24 @@ func reviewed(path string, text []byte, digest string) error {
 // current refuses a plan that was made from other files, or other values, than the
 // checkout has now.
 func (a *app) current(path string, saved *plan.Plan) error {
-	checkout := os.DirFS(a.dir)
-	m, diags := readFiles(checkout, language.Options{Values: valuesOf(saved), LookupEnv: os.LookupEnv})
-	var moved []string
+	moved := a.moved(saved)
+	own := language.OwnValues(os.DirFS(a.dir), os.LookupEnv)
+	for name, value := range saved.Inputs {
+		if !bytes.Equal(own[name], value) {
+			moved = append(moved, fmt.Sprintf("var.%s is %s in the plan, and %s here", name, value, side(string(own[name]), hcl.Range{})))
+		}
+	}
+	if moved == nil {
+		return nil
+	}
+	slices.Sort(moved)
+	return &codeError{exitStale, hint.Wrap(fmt.Errorf("the files moved since %s was made; nothing was done\n  %s", path, strings.Join(moved, "\n  ")),
+		"plan again from the files here, and review that; values that the plan was given by flags must stand in weft.weftvars or WEFT_VAR_NAME")}
+}
+
+// moved are the files of the checkout that are not those that a plan was made from.
+func (a *app) moved(saved *plan.Plan) (moved []string) {
+	m, diags := readFiles(os.DirFS(a.dir), language.Options{Values: valuesOf(saved), LookupEnv: os.LookupEnv})
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError {
 			moved = append(moved, "the files here are not valid: "+d.Summary)
@@ -120,16 +135,5 @@ func (a *app) current(path string, saved *plan.Plan) error {
 	for name := range names {
 		moved = append(moved, name+" is not here any more, or not read")
 	}
-	own := language.OwnValues(checkout, os.LookupEnv)
-	for name, value := range saved.Inputs {
-		if !bytes.Equal(own[name], value) {
-			moved = append(moved, fmt.Sprintf("var.%s is %s in the plan, and %s here", name, value, side(string(own[name]), hcl.Range{})))
-		}
-	}
-	if moved == nil {
-		return nil
-	}
-	slices.Sort(moved)
-	return &codeError{exitStale, hint.Wrap(fmt.Errorf("the files moved since %s was made; nothing was done\n  %s", path, strings.Join(moved, "\n  ")),
-		"plan again from the files here, and review that; values that the plan was given by flags must stand in weft.weftvars or WEFT_VAR_NAME")}
+	return moved
 }

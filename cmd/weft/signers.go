@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,9 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,6 +18,7 @@ import (
 	"weft/internal/approve"
 	"weft/internal/hint"
 	"weft/internal/run"
+	"weft/plan"
 )
 
 // approvals says where those who may approve, and what they have signed, is found.
@@ -33,7 +31,7 @@ type approvals struct {
 
 func (a *app) signerFlags(cmd *cobra.Command) {
 	s := cmd.Flags()
-	s.StringVar(&a.approvals.signers, "signers", "", "who may approve: an ALLOWED_SIGNERS file outside of the repository, or COMMIT:PATH (also WEFT_SIGNERS)")
+	s.StringVar(&a.approvals.signers, "signers", "", "who may approve: an ALLOWED_SIGNERS file outside of the repository, or COMMIT:PATH, where COMMIT is a branch such as refs/remotes/origin/main, or a full commit (also WEFT_SIGNERS)")
 	if cmd.Name() != "approve" {
 		s.StringVar(&a.approvals.folder, "approvals", "", "a folder with signed approvals (also WEFT_APPROVALS; else approvals in --chdir)")
 		s.StringArrayVar(&a.approvals.authors, "author", nil, "who wrote what is rolled out, as the list of signers names them (also WEFT_AUTHORS, by commas; else git log); may be repeated")
@@ -67,12 +65,11 @@ func (a *app) signersText(ctx context.Context, name string) (text []byte, base s
 	case !of || !errors.Is(err, fs.ErrNotExist):
 		return nil, "", err
 	default:
-		full, err := a.git(ctx, "rev-parse", "--verify", "--end-of-options", commit+"^{commit}")
+		base, err = a.revision(ctx, commit)
 		if err != nil {
 			return nil, "", err
 		}
-		base = strings.TrimSpace(string(full))
-		text, err = a.git(ctx, "show", "--end-of-options", base+":"+path)
+		text, err = a.git(ctx, "cat-file", "blob", base+":"+path)
 		return text, base, err
 	}
 }
@@ -102,46 +99,7 @@ func (a *app) outsideRepository(name string) error {
 	}
 	if rel, err := filepath.Rel(top, file); err == nil && filepath.IsLocal(rel) {
 		return hint.Wrap(fmt.Errorf("%s lies in the repository: whoever changes it could approve themselves", name),
-			"keep it elsewhere, or take it from the base branch: --signers origin/main:%s", filepath.ToSlash(rel))
-	}
-	return nil
-}
-
-// git asks the repository of --chdir.
-func (a *app) git(ctx context.Context, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", a.dir}, args...)...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(stderr.String()))
-	}
-	return out, nil
-}
-
-// writers are who wrote what is rolled out: as they are given, or as git names authors
-// and committers of the files since the base, or of the last commit. nil: not known,
-// also where files were changed since.
-func (a *app) writers(ctx context.Context, base string) []string {
-	list := a.approvals.authors
-	if list == nil {
-		list = strings.FieldsFunc(os.Getenv("WEFT_AUTHORS"), func(r rune) bool { return r == ',' || r == ' ' })
-	}
-	if len(list) > 0 {
-		return list
-	}
-	if left, err := a.git(ctx, "status", "--porcelain", "--untracked-files=no", "--", "."); err != nil || len(left) > 0 {
-		return nil
-	}
-	for _, which := range []string{base + "..HEAD", "-1"} {
-		if which == "..HEAD" {
-			continue
-		}
-		out, err := a.git(ctx, "log", "--format=%ae%n%ce", which, "--", ".")
-		if names := strings.Fields(string(out)); err == nil && len(names) > 0 {
-			slices.Sort(names)
-			return slices.Compact(names)
-		}
+			"keep it elsewhere, or take it from the base branch: --signers refs/remotes/origin/main:%s", filepath.ToSlash(rel))
 	}
 	return nil
 }
@@ -154,11 +112,12 @@ func (a *app) signing(ctx context.Context) (*run.Env, error) {
 		return nil, err
 	}
 	e.Signers = known
-	e.Authors = func() []string {
-		if known == nil {
-			return a.writers(ctx, "")
+	e.Authors = func(p *plan.Plan) ([]string, error) {
+		base := ""
+		if known != nil {
+			base = known.Base
 		}
-		return a.writers(ctx, known.Base)
+		return a.writers(ctx, base, p)
 	}
 	folder := cmp.Or(a.approvals.folder, os.Getenv("WEFT_APPROVALS"), filepath.Join(a.dir, "approvals"))
 	e.Approvals, e.Beside = []string{folder}, a.approvals.beside

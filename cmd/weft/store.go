@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -189,12 +188,7 @@ func expandHome(path string) string {
 func (a *app) commit() string {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	top, err := filepath.Abs(a.dir)
-	if err != nil {
-		return ""
-	}
-	git := exec.CommandContext(ctx, "git", "-C", top, "rev-parse", "--verify", "--quiet", "HEAD")
-	out, err := git.Output()
+	out, err := a.git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	if err != nil {
 		return "" // there is no git, or no repository
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,6 +57,59 @@ func (p person) certified(t *testing.T, by person, principals ...string) person 
 		t.Fatal(err)
 	}
 	return p
+}
+
+// A person is every name that the list and the certificate have for the key.
+func TestOnePerson(t *testing.T) {
+	now := time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC)
+	alice, bob, eve, ca := somebody(t), somebody(t), somebody(t), somebody(t)
+	authority := string(ssh.MarshalAuthorizedKey(ca.key.PublicKey()))
+	both := func(first, second string) string { return alice.line(first) + alice.line(second) }
+	rule := Rule{Not: []string{"author"}}
+	two := Rule{Count: 2}
+	for name, c := range map[string]struct {
+		list string
+		rule Rule
+		by   []person
+		good bool
+		why  string
+	}{
+		"author is the second principal":       {list: "*@x cert-authority " + authority, rule: rule, by: []person{alice.certified(t, ca, "bob@x", "alice@x")}, why: "alice@x wrote it"},
+		"author is outside the pattern":        {list: "bob@x cert-authority " + authority, rule: rule, by: []person{alice.certified(t, ca, "bob@x", "alice@x")}, why: "alice@x wrote it"},
+		"certified key is the author's":        {list: "*@x cert-authority " + authority + alice.line("alice@x"), rule: rule, by: []person{alice.certified(t, ca, "bob@x")}, why: "alice@x wrote it"},
+		"excluded by another principal":        {list: "*@x cert-authority " + authority, rule: Rule{Not: []string{"root@x"}}, by: []person{alice.certified(t, ca, "bob@x", "root@x")}, why: "root@x may not approve it"},
+		"two certificates of one key":          {list: "*@x cert-authority " + authority, rule: two, by: []person{alice.certified(t, ca, "bob@x"), alice.certified(t, ca, "carol@x")}, why: "1 of 2"},
+		"certificates that share a principal":  {list: "*@x cert-authority " + authority, rule: two, by: []person{alice.certified(t, ca, "a@x", "team@x"), bob.certified(t, ca, "b@x", "team@x")}, why: "1 of 2"},
+		"linked through a third":               {list: "*@x cert-authority " + authority, rule: two, by: []person{alice.certified(t, ca, "a@x"), bob.certified(t, ca, "a@x", "b@x"), alice.certified(t, ca, "c@x")}, why: "1 of 2"},
+		"certificate and plain key":            {list: "*@x cert-authority " + authority + alice.line("alice@x"), rule: two, by: []person{alice, alice.certified(t, ca, "bob@x")}, why: "1 of 2"},
+		"two certified people":                 {list: "*@x cert-authority " + authority, rule: two, by: []person{alice.certified(t, ca, "alice@x"), bob.certified(t, ca, "bob@x")}, good: true},
+		"a certificate of another":             {list: "*@x cert-authority " + authority, rule: rule, by: []person{bob.certified(t, ca, "bob@x", "ops@x")}, good: true},
+		"same key on two lines":                {list: both("bob@x", "alice@x"), rule: rule, by: []person{alice}, why: "alice@x wrote it"},
+		"second line has expired":              {list: both("bob@x", `alice@x valid-before="20260101Z"`), rule: rule, by: []person{alice}, why: "alice@x wrote it"},
+		"second line is for another namespace": {list: both("bob@x", `alice@x namespaces="git"`), rule: rule, by: []person{alice}, why: "alice@x wrote it"},
+		"two names are one of two":             {list: both("bob@x", "carol@x") + bob.line("carol@x"), rule: two, by: []person{alice, bob}, why: "1 of 2"},
+		"pattern may be the author":            {list: both("bob@x", "al*@x"), rule: rule, by: []person{alice}, why: "alice@x wrote it"},
+		"pattern of another namespace":         {list: both("bob@x", `* namespaces="git"`), rule: rule, by: []person{alice}, good: true},
+		"principal with a wildcard":            {list: "* cert-authority " + authority, rule: rule, by: []person{eve.certified(t, ca, "*@x")}, why: "no one in particular"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			signers, err := NewSigners("list", []byte(c.list), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &Statement{Owner: "demo", Run: "r1", Phase: "one", Plan: "sha256-aa", Signers: signers.Digest, Expires: now.Add(time.Hour)}
+			var all []Signed
+			for _, p := range c.by {
+				all = append(all, p.signs(t, Namespace, s.Text()))
+			}
+			judged := Case{Owner: "demo", Run: "r1", Phase: "one", Plan: "sha256-aa", Signers: *signers, Authors: []string{"Alice@x"}, Now: now}
+			by, refused, err := judged.Judge(c.rule, all)
+			why := fmt.Sprint(refused, err)
+			if good := err == nil; good != c.good || !strings.Contains(strings.ToLower(why), c.why) {
+				t.Errorf("approved by %v: %s", by, why)
+			}
+		})
+	}
 }
 
 // Whatever is not exactly what was asked for does not count, and says why.

@@ -100,6 +100,14 @@ func Split(name string, text []byte) Signed {
 	return Signed{Name: name, Text: text[:at], Signature: text[at:]}
 }
 
+// Sign signs a statement with a key; certified is a certificate of that key, or nil.
+func (s *Statement) Sign(key ssh.Signer, certified *ssh.Certificate) (Signed, error) {
+	x := Signed{Text: s.Text()}
+	var err error
+	x.Signature, err = sshsig.Sign(key, certified, Namespace, x.Text)
+	return x, err
+}
+
 // Signer checks that a signature is good for its text, whoever may sign, and returns
 // what was signed by which key.
 func (x Signed) Signer() (*Statement, ssh.PublicKey, error) {

@@ -163,6 +163,8 @@ type Case struct {
 	Signers Signers
 	Authors []string // who wrote what is rolled out; nil: nobody knows
 	Now     time.Time
+
+	Begun bool // the phase has begun with them: an approval, signer or certificate that has expired since still counts
 }
 
 // A Refusal is an approval that does not count, and why.
@@ -179,7 +181,7 @@ func (c *Case) Judge(rule Rule, all []Signed) (by []string, refused []Refusal, e
 	if slices.Contains(rule.Not, "author") && c.Authors == nil {
 		return nil, nil, errors.New("its author may not approve it, and nobody says who that is")
 	}
-	var people [][]string
+	var people []approver
 	for _, one := range all {
 		who, err := c.one(rule, one)
 		if err != nil {
@@ -188,7 +190,7 @@ func (c *Case) Judge(rule Rule, all []Signed) (by []string, refused []Refusal, e
 		}
 		people = join(people, who)
 	}
-	by = slice.Map(people, func(names []string) string { return strings.Join(names, ",") })
+	by = slice.Map(people, approver.String)
 	slices.Sort(by)
 	if need := max(rule.Count, 1); len(people) < need {
 		return by, refused, fmt.Errorf("%d of %d approvals", len(people), need)
@@ -196,53 +198,67 @@ func (c *Case) Judge(rule Rule, all []Signed) (by []string, refused []Refusal, e
 	return by, refused, nil
 }
 
-// join adds a person. Who shares a principal with another is that one.
-func join(people [][]string, who []string) [][]string {
-	out := people[:0:0]
-	for _, p := range people {
-		if slices.ContainsFunc(p, func(name string) bool { return slices.Contains(who, name) }) {
-			who = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(p), who...))))
-			continue
-		}
-		out = append(out, p)
+// An approver is the signers who share a key or a principal, directly or through others of them.
+type approver []sshsig.Person
+
+func (p approver) String() string {
+	var names []string
+	for _, who := range p {
+		names = append(names, who.Names...)
 	}
-	return append(out, who)
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ",")
 }
 
-// one checks one approval and returns the principals of its signer.
-func (c *Case) one(rule Rule, x Signed) ([]string, error) {
+// join adds a signer to the people who have signed.
+func join(people []approver, who sshsig.Person) (out []approver) {
+	one := approver{who}
+	for _, p := range people {
+		if slices.ContainsFunc(p, who.Same) {
+			one = append(one, p...)
+		} else {
+			out = append(out, p)
+		}
+	}
+	return append(out, one)
+}
+
+// one checks one approval and returns its signer.
+func (c *Case) one(rule Rule, x Signed) (who sshsig.Person, err error) {
 	s, err := Parse(x.Text)
 	if err != nil {
-		return nil, err
+		return who, err
 	}
 	key, err := sshsig.Verify(x.Signature, x.Text, Namespace)
 	if err != nil {
-		return nil, err
+		return who, err
 	}
-	principals, err := c.Signers.List.Allow(key, Namespace, c.Now)
-	if err != nil {
-		return nil, err
+	if err := c.covers(s); err != nil {
+		return who, err
 	}
-	who := strings.Split(strings.ToLower(principals), ",")
-	for i, name := range who {
-		who[i] = strings.TrimSpace(name)
+	at := c.Now
+	if c.Begun && s.Expires.Before(at) {
+		at = s.Expires
 	}
-	if strings.ContainsAny(principals, "*?!") {
-		return nil, fmt.Errorf("the line of the allowed signers is for %s, which is no one in particular", principals)
+	if who, err = c.Signers.List.Allow(key, Namespace, at); err != nil {
+		return who, err
+	}
+	if !who.Named() {
+		return who, fmt.Errorf("the line of the allowed signers, or the certificate, is for %s, which is no one in particular", who)
 	}
 	for _, not := range rule.Not {
-		if slices.Contains(who, strings.ToLower(not)) {
-			return nil, fmt.Errorf("%s may not approve it", not)
+		if not != "author" && who.Is(not) {
+			return who, fmt.Errorf("%s may not approve it", not)
 		}
 	}
 	if slices.Contains(rule.Not, "author") {
 		for _, author := range c.Authors {
-			if slices.Contains(who, strings.ToLower(author)) {
-				return nil, fmt.Errorf("%s wrote it, and may not approve it", author)
+			if who.Is(author) {
+				return who, fmt.Errorf("%s wrote it, and may not approve it", author)
 			}
 		}
 	}
-	return who, c.covers(s)
+	return who, nil
 }
 
 // covers says why a statement is not about the case.
@@ -264,7 +280,7 @@ func (c *Case) covers(s *Statement) error {
 		return errors.New("it was signed for another list of signers")
 	case s.Base != c.Signers.Base:
 		return fmt.Errorf("it was signed for the signers of the commit %q", s.Base)
-	case !s.Expires.After(c.Now):
+	case !c.Begun && !s.Expires.After(c.Now):
 		return fmt.Errorf("it expired at %s", s.Expires.Format(time.RFC3339))
 	}
 	return nil

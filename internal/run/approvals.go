@@ -12,6 +12,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/slice"
 	"weft/internal/store"
+	"weft/plan"
 	"weft/plan/rollout"
 )
 
@@ -84,6 +85,17 @@ func (s *staged) approver() func(context.Context, *rollout.Phase) (string, error
 // approved judges who has signed that a phase may begin, or that something may stay
 // without a verdict in it, and returns what they have signed.
 func (s *staged) approved(ctx context.Context, p *rollout.Phase, accept string) (who string, signed []string, err error) {
+	return s.judged(ctx, p, approve.Case{Accept: accept})
+}
+
+// wasApproved judges who had signed that a phase may begin which has begun since.
+func (s *staged) wasApproved(ctx context.Context, p *rollout.Phase, accept string) (who string, signed []string, err error) {
+	return s.judged(ctx, p, approve.Case{Accept: accept, Begun: true})
+}
+
+// judged judges what was signed for the plan in hand. The head of the run only adds authors:
+// whoever writes to the store could leave out themselves.
+func (s *staged) judged(ctx context.Context, p *rollout.Phase, c approve.Case) (who string, signed []string, err error) {
 	switch known := s.env.Signers; {
 	case known == nil:
 		return "", nil, errors.New("it must be signed, and nobody says here who may: --signers, or WEFT_SIGNERS")
@@ -94,12 +106,15 @@ func (s *staged) approved(ctx context.Context, p *rollout.Phase, accept string) 
 	if err != nil {
 		return "", nil, err
 	}
-	authors := s.run.Authors
-	if authors == nil {
-		authors = s.env.authors()
+	if slices.Contains(p.NotBy, "author") {
+		own, err := s.env.authors(s.plan)
+		if err != nil {
+			return "", nil, fmt.Errorf("its author may not approve it, and nobody says who that is: %w", err)
+		}
+		c.Authors = slices.Concat(own, s.run.Authors)
 	}
-	c := approve.Case{Owner: s.plan.Owner, Run: s.run.ID, Phase: p.Name, Plan: string(s.rec.Head.Plan), Accept: accept,
-		Signers: *s.env.Signers, Authors: authors, Now: time.Now()}
+	c.Owner, c.Run, c.Phase, c.Plan = s.plan.Owner, s.run.ID, p.Name, string(s.digest)
+	c.Signers, c.Now = *s.env.Signers, time.Now()
 	by, refused, err := c.Judge(approve.Rule{Count: p.Approvals, Not: p.NotBy}, all)
 	if err == nil {
 		for _, x := range all {
@@ -150,11 +165,12 @@ func (s *staged) found(ctx context.Context, phase string) ([]approve.Signed, err
 	return all, nil
 }
 
-func (e *Env) authors() []string {
+// authors are who wrote a plan, as far as can be told here.
+func (e *Env) authors(p *plan.Plan) ([]string, error) {
 	if e.Authors == nil {
-		return nil
+		return nil, errors.New("no author is named")
 	}
-	return e.Authors()
+	return e.Authors(p)
 }
 
 // promotable refuses to promote a phase by order where approvals are signed.

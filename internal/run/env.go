@@ -21,7 +21,10 @@ type Env struct {
 	Signers   *approve.Signers // who may approve; nil: nobody has to sign, but where the files ask for it
 	Approvals []string         // folders with approvals, in addition to that of the run
 	Beside    string           // a plan file beside which approvals lie, too; "": none
-	Authors   func() []string  // who wrote what is to be rolled out; nil, also what it returns: not known
+
+	// Authors finds out who wrote what is to be rolled out, or says why that is not known; nil:
+	// nobody is asked.
+	Authors func(*plan.Plan) ([]string, error)
 
 	// Open opens the files that are kept with a plan, as they were when it was made.
 	// Whoever calls closes the site.

@@ -3,12 +3,12 @@ package run
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"weft/internal/hint"
+	"weft/internal/store"
 	"weft/plan"
 	"weft/plan/rollout"
 )
@@ -22,8 +22,10 @@ type staged struct {
 	spec *rollout.Spec
 	plan *plan.Plan
 	run  *rollout.Run
-	rec  *Record
-	crew *crew // of workers, which reach the devices; nil: this process does
+
+	digest store.Digest // of the whole plan, as it was opened: what approvals must be for
+	rec    *Record
+	crew   *crew // of workers, which reach the devices; nil: this process does
 
 	whole map[[2]string]bool // for a worker: phases and devices of which all steps are known to be done
 
@@ -41,7 +43,7 @@ func (e *Env) stage(ctx context.Context, site *Site, spec *rollout.Spec, made *p
 	s := &staged{env: e, site: site, spec: spec, plan: made}
 	s.run = rollout.NewRun(runOf(made, now), spec, made, now)
 	if slices.ContainsFunc(spec.Phases, func(p rollout.Phase) bool { return slices.Contains(p.NotBy, "author") }) {
-		s.run.Authors = e.authors()
+		s.run.Authors, _ = e.authors(made) // for the record: who judges finds out again, and says why it cannot
 	}
 	if e.Signers != nil {
 		s.run.Signers = e.Signers.Digest
@@ -56,7 +58,7 @@ func (e *Env) stage(ctx context.Context, site *Site, spec *rollout.Spec, made *p
 	if err != nil {
 		return nil, err
 	}
-	s.rec.Run = s.run
+	s.rec.Run, s.digest = s.run, s.rec.Head.Plan
 	s.crewed()
 	return s, s.rec.audit(ctx, AuditEntry{What: auditBegun, By: e.By, Plan: string(s.rec.Head.Plan), Commit: e.Commit})
 }
@@ -97,15 +99,11 @@ func (e *Env) resume(ctx context.Context, rec *Record) (*staged, error) {
 // restaged is a run that goes on with its plan, or a part of it, and the files that were
 // opened for it.
 func (e *Env) restaged(rec *Record, saved *plan.Plan, site *Site) (*staged, error) {
-	r, spec := rec.Run, SpecOf(site.Model)
-	if spec != nil { // a run of one phase only
-		spec.Phases = slices.DeleteFunc(spec.Phases, func(x rollout.Phase) bool { return !r.Has(x.Name) })
-	}
-	if spec == nil || !r.Fits(spec) {
-		err := fmt.Errorf("the run %s is not one of a rollout that its own plan describes", r.ID)
+	spec, err := specFor(site.Model, rec.Run)
+	if err != nil {
 		return nil, errors.Join(err, site.Close())
 	}
-	s := &staged{env: e, site: site, spec: spec, plan: saved, run: r, rec: rec, resumed: true, state: r.State}
+	s := &staged{env: e, site: site, spec: spec, plan: saved, digest: rec.Head.Plan, run: rec.Run, rec: rec, resumed: true, state: rec.Run.State}
 	s.crewed()
 	return s, nil
 }

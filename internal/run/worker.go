@@ -24,10 +24,10 @@ type Worker struct {
 
 	Drain *Pauses // a pause: what was taken up is finished, and nothing more is taken up; nil: nobody asks
 
-	crews map[string]*staged  // runs that it works on
-	clear map[[2]string]error // phases of runs that it has found approved, or not
-	self  string              // tells it from others, and from itself before a restart
-	said  string              // so that nothing is said twice in a row
+	crews map[string]*staged // runs that it works on
+	clear map[cleared]bool   // phases that it has found approved
+	self  string             // tells it from others, and from itself before a restart
+	said  string             // so that nothing is said twice in a row
 }
 
 const (
@@ -38,7 +38,7 @@ const (
 
 // Work works until the context ends, or Drain, or with Once nobody leads a run.
 func (w *Worker) Work(ctx context.Context) error {
-	w.crews, w.clear, w.self = map[string]*staged{}, map[[2]string]error{}, plan.NewRunID(time.Now())+" "+Holder().Who
+	w.crews, w.clear, w.self = map[string]*staged{}, map[cleared]bool{}, plan.NewRunID(time.Now())+" "+Holder().Who
 	w.Env.Pauses = new(Pauses) // of one task at a time
 	defer w.close()
 	defer w.Drain.offer()()

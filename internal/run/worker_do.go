@@ -11,7 +11,6 @@ import (
 	"weft/internal/prove"
 	"weft/internal/store"
 	"weft/plan"
-	"weft/plan/rollout"
 )
 
 // do carries a task out. again: not all of it was begun, for the store did not answer.
@@ -84,9 +83,14 @@ func chosen(steps []plan.ID) func(plan.PlannedStep) bool {
 	return func(s plan.PlannedStep) bool { return of[s.ID] }
 }
 
-// staged is the part of a run that the site has, as the run is now.
+// staged is the part of a run that the site has, as the run is now. It is opened again where
+// the head names another plan than the one that was opened.
 func (w *Worker) staged(ctx context.Context, rec *Record) (*staged, error) {
 	s := w.crews[rec.ID]
+	if s != nil && s.digest != rec.Head.Plan {
+		w.say("warn", fmt.Errorf("run %s names another plan than before: %s, and not %s", rec.ID, rec.Head.Plan, s.digest))
+		s = nil
+	}
 	if s == nil {
 		w.close() // one run at a time
 		var err error
@@ -100,7 +104,11 @@ func (w *Worker) staged(ctx context.Context, rec *Record) (*staged, error) {
 			}
 		}
 	}
-	s.rec, s.run = rec, rec.Run
+	spec, err := specFor(s.site.Model, rec.Run) // the head may be anybody's
+	if err != nil {
+		return nil, err
+	}
+	s.rec, s.run, s.spec = rec, rec.Run, spec
 	if s.site.Input.Mark != nil {
 		return s, nil
 	}
@@ -154,43 +162,6 @@ func (w *Worker) close() {
 		}
 		delete(w.crews, id)
 	}
-}
-
-// may refuses what the plan, the approvals that are verified here, or the window do not
-// allow, whoever asks for it.
-func (w *Worker) may(ctx context.Context, s *staged, t *task) error {
-	own := map[plan.ID]string{}
-	for _, x := range s.plan.Steps {
-		own[x.ID] = x.Phase
-	}
-	for _, id := range t.Steps {
-		if phase, ok := own[id]; !ok || phase != t.Phase {
-			return because(Misused, fmt.Errorf("%s is no step of phase %q at site %s: it is asked for, and not in the plan", id, t.Phase, w.Site))
-		}
-	}
-	i := slices.IndexFunc(s.spec.Phases, func(p rollout.Phase) bool { return p.Name == t.Phase })
-	if t.Do != jobApply || i < 0 {
-		return nil
-	}
-	p := &s.spec.Phases[i]
-	if s.run.State != rollout.Running {
-		return because(Waits, fmt.Errorf("run %s is %s, and nothing of it is begun", s.run.ID, s.run.State))
-	}
-	if now := time.Now(); p.Window != nil && p.Window(now).After(now) {
-		return because(Waits, fmt.Errorf("the window of phase %q opens at %s", p.Name, p.Window(now).Format(time.RFC3339)))
-	}
-	if !p.Approve || !s.signed() {
-		return nil
-	}
-	key := [2]string{s.run.ID, p.Name}
-	if _, judged := w.clear[key]; judged {
-		return nil
-	}
-	if _, _, err := s.approved(ctx, p, ""); err != nil {
-		return because(Waits, fmt.Errorf("phase %q is not approved, as far as this worker can tell: %w", p.Name, err))
-	}
-	w.clear[key] = nil
-	return nil
 }
 
 // settled proves and keeps what another worker, or this one before a restart, may have
@@ -252,6 +223,10 @@ func (w *Worker) mark(ctx context.Context, s *staged, t *task, o *outcome) {
 	of := sitesOf(s.site.Model)
 	if t.Mark == nil || t.Mark.Owner != in.Owner || slices.ContainsFunc(t.Devices, func(d string) bool { return of[d] != w.Site }) {
 		o.note(because(Misused, fmt.Errorf("marks of owner %q on %s are asked for, which is not of this site", in.Owner, hint.Few(t.Devices, ", "))))
+		return
+	}
+	if other := "sha256-" + t.Mark.Plan; t.Do == jobMark && (t.Mark.Run != s.run.ID || other != string(s.digest)) {
+		o.note(because(Misused, fmt.Errorf("a mark of run %s and plan %s is asked for, and the run is %s with plan %s", t.Mark.Run, other, s.run.ID, s.digest)))
 		return
 	}
 	if t.Do == jobUnmark {

@@ -139,8 +139,14 @@ func TestWorkerRefuses(t *testing.T) {
 	}
 	st := &staged{env: w.Env, site: s, spec: SpecOf(f.model), plan: made}
 	st.run = rollout.NewRun("r", st.spec, made, made.Created)
-	w.clear = map[[2]string]error{}
+	w.clear = map[cleared]bool{}
 	for _, x := range made.Steps {
+		for i := range st.run.Phases { // those before it have passed
+			if st.run.Phases[i].State = rollout.Passed; st.run.Phases[i].Name == x.Phase {
+				st.run.Phases[i].State = rollout.Running
+				break
+			}
+		}
 		if err := w.may(within(t), st, &task{Do: jobApply, Phase: x.Phase, Steps: []plan.ID{x.ID}}); err != nil {
 			t.Errorf("%s: %v", x.ID, err)
 		}
@@ -177,7 +183,7 @@ func TestOneWorkerOfASite(t *testing.T) {
 	ctx := within(t)
 	go func() { led <- f.lead(ctx, f.env()) }()
 	w := f.worker("dc1")
-	w.crews, w.clear, w.Env.Pauses = map[string]*staged{}, map[[2]string]error{}, new(Pauses)
+	w.crews, w.clear, w.Env.Pauses = map[string]*staged{}, map[cleared]bool{}, new(Pauses)
 	var asked *task
 	for asked == nil && ctx.Err() == nil {
 		var err error

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,67 +120,63 @@ func readTime(text string, zone *time.Location) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is not a time: YYYYMMDD, YYYYMMDDHHMM or YYYYMMDDHHMMSS, with Z in UTC", text)
 }
 
-// Allow reports under which principals a key may sign for a namespace at a
-// time, or why it may not. A certificate is allowed where its authority is.
-func (list Signers) Allow(key ssh.PublicKey, namespace string, now time.Time) (string, error) {
+// Allow reports who holds a key that may sign for a namespace at a time, or why it may
+// not. A certificate is allowed where its authority is.
+func (list Signers) Allow(key ssh.PublicKey, namespace string, now time.Time) (Person, error) {
 	err := fmt.Errorf("%s is not among the allowed signers", ssh.FingerprintSHA256(key))
 	for _, s := range list {
-		principals, known, why := s.allow(key, namespace, now)
-		switch {
+		switch known, why := s.allow(key, namespace, now); {
 		case known && why == nil:
-			return principals, nil
+			return list.person(key, namespace), nil
 		case known:
 			err = fmt.Errorf("%s: line %d of the allowed signers: %w", ssh.FingerprintSHA256(key), s.line, why)
 		}
 	}
-	return "", err
+	return Person{}, err
 }
 
 // allow is Allow for one line. known: the line is about the key.
-func (s *signer) allow(key ssh.PublicKey, namespace string, now time.Time) (principals string, known bool, err error) {
-	principals = s.principals
+func (s *signer) allow(key ssh.PublicKey, namespace string, now time.Time) (known bool, err error) {
 	certificate, certified := key.(*ssh.Certificate)
 	switch {
 	case s.authority != certified:
-		return "", false, nil
+		return false, nil
 	case certified && !bytes.Equal(certificate.SignatureKey.Marshal(), s.key.Marshal()):
-		return "", false, nil
+		return false, nil
 	case !certified && !bytes.Equal(key.Marshal(), s.key.Marshal()):
-		return "", false, nil
+		return false, nil
 	}
 	switch {
 	case s.namespaces != "" && !matches(s.namespaces, namespace):
-		return "", true, fmt.Errorf("it is for the namespaces %s", s.namespaces)
+		return true, fmt.Errorf("it is for the namespaces %s", s.namespaces)
 	case !s.after.IsZero() && now.Before(s.after):
-		return "", true, fmt.Errorf("it is not valid before %s", s.after.Format(time.RFC3339))
+		return true, fmt.Errorf("it is not valid before %s", s.after.Format(time.RFC3339))
 	case !s.before.IsZero() && now.After(s.before):
-		return "", true, fmt.Errorf("it is not valid after %s", s.before.Format(time.RFC3339))
+		return true, fmt.Errorf("it is not valid after %s", s.before.Format(time.RFC3339))
 	}
 	if certified {
-		principals, err = s.certified(certificate, now)
+		err = s.certified(certificate, now)
 	}
-	return principals, true, err
+	return true, err
 }
 
-// certified checks a certificate of the authority, and finds the principal
-// under whom it may sign.
-func (s *signer) certified(c *ssh.Certificate, now time.Time) (string, error) {
+// certified checks a certificate of the authority, which is for one of its principals.
+func (s *signer) certified(c *ssh.Certificate, now time.Time) error {
 	if c.CertType != ssh.UserCert {
-		return "", errors.New("the certificate is not one of a user")
+		return errors.New("the certificate is not one of a user")
+	}
+	if c.Signature == nil || !slices.Contains(algorithms(c.SignatureKey.Type()), c.Signature.Format) {
+		return errors.New("the authority has signed the certificate with an algorithm that is not accepted")
+	}
+	i := slices.IndexFunc(c.ValidPrincipals, func(p string) bool { return matches(s.principals, p) })
+	switch {
+	case len(c.ValidPrincipals) == 0:
+		return errors.New("the certificate names no principals")
+	case i < 0:
+		return fmt.Errorf("the certificate is for %s", strings.Join(c.ValidPrincipals, ", "))
 	}
 	check := &ssh.CertChecker{Clock: func() time.Time { return now }}
-	err := errors.New("the certificate names no principals")
-	for _, p := range c.ValidPrincipals {
-		if !matches(s.principals, p) {
-			err = fmt.Errorf("the certificate is for %s", strings.Join(c.ValidPrincipals, ", "))
-			continue
-		}
-		if err := check.CheckCert(p, c); err != nil {
-			return "", err
-		}
-		return p, nil
-	}
-	return "", err
+	return check.CheckCert(c.ValidPrincipals[i], c)
 }
 
 // matches reports whether one of the patterns, separated by commas, matches

@@ -86,7 +86,7 @@ func TestKeygen(t *testing.T) {
 			if err != nil {
 				t.Fatalf("Verify refuses what ssh-keygen made: %v", err)
 			}
-			if who, err := signers.Allow(by, plan, time.Now()); err != nil || who != "ops@example.net" {
+			if who, err := signers.Allow(by, plan, time.Now()); err != nil || who.String() != "ops@example.net" {
 				t.Errorf("%q, %v", who, err)
 			}
 			if _, err := Verify(theirs, []byte("another"), plan); err == nil {

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+
+	"weft/internal/hint"
+	"weft/plan"
+)
+
+// git asks the repository of --chdir. Replaced objects count as what they replace.
+func (a *app) git(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-replace-objects", "--literal-pathspecs", "-C", a.dir}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(stderr.String()))
+	}
+	return out, nil
+}
+
+var (
+	fullCommit  = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	shortCommit = regexp.MustCompile(`^[0-9a-f]{4,63}$`)
+)
+
+// revision finds the commit that a name stands for: a full commit, a ref in full, or a
+// branch that is nothing else as well. Git itself prefers a tag to a branch of the same
+// name, and whoever may push a tag could choose the commit.
+func (a *app) revision(ctx context.Context, name string) (string, error) {
+	if fullCommit.MatchString(name) { // git takes it for an object, whatever refs are called
+		return a.commitOf(ctx, name)
+	}
+	if name == "HEAD" || name == "@" {
+		return "", hint.Wrap(errors.New("HEAD is the change itself: its authors could change the list"), "name the base branch: refs/remotes/origin/main")
+	}
+	if strings.HasPrefix(name, "refs/") {
+		if !a.isRef(ctx, name) {
+			return "", fmt.Errorf("there is no ref %s in this repository", name)
+		}
+		return a.commitOf(ctx, name)
+	}
+	var found []string
+	for _, prefix := range []string{"refs/heads/", "refs/remotes/", "refs/tags/", "refs/"} { // gitrevisions(7)
+		if a.isRef(ctx, prefix+name) {
+			found = append(found, prefix+name)
+		}
+	}
+	switch {
+	case len(found) > 1:
+		return "", hint.Wrap(fmt.Errorf("%q is ambiguous: %s", name, strings.Join(found, ", ")), "name it in full: --signers %s:PATH", preferred(found))
+	case len(found) == 1 && strings.HasPrefix(found[0], "refs/tags/"):
+		return "", hint.Wrap(fmt.Errorf("%q is a tag, and a tag may be anybody's", name), "name a branch, such as refs/remotes/origin/main; or the tag in full: --signers %s:PATH", found[0])
+	case len(found) == 1:
+		return a.commitOf(ctx, found[0])
+	}
+	err := fmt.Errorf("%q is neither a branch nor a full commit", name)
+	if shortCommit.MatchString(name) {
+		err = fmt.Errorf("%w: it may abbreviate several commits", err)
+	}
+	return "", hint.Wrap(err, "name a branch in full, such as refs/remotes/origin/main, or all digits of a commit")
+}
+
+// preferred is the ref of several that was most likely meant: a branch of a remote.
+func preferred(refs []string) string {
+	if i := slices.IndexFunc(refs, func(r string) bool { return strings.HasPrefix(r, "refs/remotes/") }); i >= 0 {
+		return refs[i]
+	}
+	return refs[0]
+}
+
+func (a *app) isRef(ctx context.Context, full string) bool {
+	_, err := a.git(ctx, "show-ref", "--verify", "--quiet", "--", full)
+	return err == nil
+}
+
+// commitOf is the commit of a ref in full, or of a full object name.
+func (a *app) commitOf(ctx context.Context, full string) (string, error) {
+	out, err := a.git(ctx, "rev-parse", "--verify", "--end-of-options", full+"^{commit}")
+	return strings.TrimSpace(string(out)), err
+}
+
+// upstream is the branch that clones of a remote begin with.
+const upstream = "refs/remotes/origin/HEAD"
+
+// writers are who wrote what is rolled out: as they are given, or authors and committers
+// of every commit since the base, or since the merge base with the upstream branch. An
+// error says why nobody knows them.
+func (a *app) writers(ctx context.Context, base string, p *plan.Plan) ([]string, error) {
+	list := a.approvals.authors
+	if list == nil {
+		list = strings.FieldsFunc(os.Getenv("WEFT_AUTHORS"), func(r rune) bool { return r == ',' || r == ' ' })
+	}
+	if len(list) > 0 {
+		return list, nil
+	}
+	unknown := func(format string, args ...any) ([]string, error) {
+		return nil, hint.Wrap(fmt.Errorf(format, args...), "name the authors with --author, or WEFT_AUTHORS")
+	}
+	if a.moved(p) != nil {
+		return unknown("the files in %s are not those of the plan, so git does not say who wrote them", a.dir)
+	}
+	files := slices.Sorted(maps.Keys(p.Sources))
+	if _, err := a.git(ctx, append([]string{"ls-files", "--error-unmatch", "--"}, files...)...); err != nil {
+		return unknown("files of the plan are not in git")
+	}
+	if left, err := a.git(ctx, "status", "--porcelain", "--untracked-files=no"); err != nil || len(left) > 0 {
+		return unknown("files in %s are not committed", a.dir)
+	}
+	if base == "" {
+		common, err := a.git(ctx, "merge-base", upstream, "HEAD")
+		if err != nil {
+			return unknown("git knows no base of the change: the signers are a file, and there is no %s", upstream)
+		}
+		base = strings.TrimSpace(string(common))
+	}
+	out, err := a.git(ctx, "log", "--format=%ae%n%ce", base+"..HEAD")
+	if err != nil {
+		return unknown("%w", err)
+	}
+	names := strings.Fields(string(out))
+	if len(names) == 0 {
+		return unknown("no commit lies between %.12s and HEAD", base)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
