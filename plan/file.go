@@ -17,9 +17,9 @@ import (
 	"weft/internal/slice"
 )
 
-// maxFile is the largest plan file that is read, in bytes: several times the
+// MaxFile is the largest plan file that is read, in bytes: several times the
 // plan of 10,000 servers in which everything changes.
-const maxFile = 1 << 30
+const MaxFile = 1 << 30
 
 // file is a plan as it stands in its file. Its fields hide those of the plan:
 // the ranges of steps, notes and refusals are text, and what is long is last.
@@ -122,7 +122,7 @@ func writeJSON(w io.Writer, what any) error {
 // ReadPlan reads what Write wrote. It refuses other formats, unknown fields,
 // anything after the plan, and steps that do not fit together. Ranges have
 // only file and start.
-func ReadPlan(r io.Reader) (*Plan, error) { return readPlan(r, maxFile) }
+func ReadPlan(r io.Reader) (*Plan, error) { return readPlan(r, MaxFile) }
 
 func readPlan(r io.Reader, limit int64) (*Plan, error) {
 	text, err := io.ReadAll(io.LimitReader(r, limit+1))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"weft/internal/hint"
 	"weft/internal/slice"
@@ -63,7 +64,7 @@ func (r *Reported) Err() error {
 		e.is = r.Stale
 	case r.Wrong != nil:
 		e.is = r.Wrong
-	case r.Unreachable != nil:
+	case len(r.Unreachable) > 0:
 		e.is = &UnreachableError{Devices: r.Unreachable, Err: errors.New(r.Text)}
 	}
 	if r.Hint != "" {
@@ -120,11 +121,74 @@ func (r *Result) UnmarshalJSON(raw []byte) error {
 	}
 	*r = Result{err: doc.Err.Err(), leftOut: doc.LeftOut}
 	for _, d := range doc.Devices {
+		if !slices.Contains(deviceOutcomes(), d.Outcome) {
+			return fmt.Errorf("%q is no outcome of a device", d.Outcome)
+		}
+		for _, s := range d.Steps {
+			if !slices.Contains(stepOutcomes(), s.Outcome) {
+				return fmt.Errorf("%q is no outcome of a step", s.Outcome)
+			}
+		}
 		x := DeviceResult{Device: d.Device, Outcome: d.Outcome, Err: d.Err.Err()}
 		x.Steps = slice.Map(d.Steps, func(s stepDoc) StepResult { return StepResult{ID{d.Device, s.Kind, s.Name}, s.Outcome, s.Err.Err()} })
 		r.Devices = append(r.Devices, x)
 	}
 	return nil
+}
+
+// Asked is what a result that another process wrote down says of a part of a plan, which
+// that process was asked to carry out, or to revert where whole is false: then steps without
+// effect are not named. Other devices and steps are left out. The error says what contradicts
+// that all is done.
+func (r *Result) Asked(part *Plan, whole bool) (*Result, error) {
+	out := newResult(part)
+	out.err, out.leftOut = r.err, r.leftOut && r.err != nil
+	devices, steps := map[string]DeviceResult{}, map[ID]StepResult{}
+	for _, d := range r.Devices {
+		if _, twice := devices[d.Device]; twice {
+			return nil, fmt.Errorf("it names %s twice", d.Device)
+		}
+		devices[d.Device] = d
+		for _, s := range d.Steps {
+			if _, twice := steps[s.ID]; twice {
+				return nil, fmt.Errorf("it names %s twice", s.ID)
+			}
+			steps[s.ID] = s
+		}
+	}
+	for i := range out.Devices {
+		d := &out.Devices[i]
+		if said, ok := devices[d.Device]; ok {
+			d.Outcome, d.Err = said.Outcome, said.Err
+		}
+		if r.err == nil && d.Err != nil {
+			return nil, fmt.Errorf("it says that all is done, and of %s: %w", d.Device, d.Err)
+		}
+		for n := range d.Steps {
+			said, named := steps[d.Steps[n].ID]
+			if named {
+				d.Steps[n] = said
+			}
+			if o := d.Steps[n].Outcome; r.err == nil && (named || whole) && o != StepDone && o != StepAlready {
+				return nil, fmt.Errorf("it says that all is done, and %s is %s", d.Steps[n].ID, o)
+			}
+		}
+	}
+	return out, nil
+}
+
+// UnknownResult is that nobody can say what became of a plan, and why.
+func UnknownResult(p *Plan, why error) *Result {
+	r := newResult(p)
+	r.err = why
+	for i := range r.Devices {
+		d := &r.Devices[i]
+		d.Outcome, d.Err = DeviceUnknown, why
+		for n := range d.Steps {
+			d.Steps[n].Outcome, d.Steps[n].Err = StepUnknown, why
+		}
+	}
+	return r
 }
 
 // PausedResult is that nothing of a plan was begun, for a pause was requested.

@@ -34,6 +34,10 @@ const (
 	DeviceUnreachable DeviceOutcome = "unreachable" // it could not be opened or read, or is the wrong one
 )
 
+func deviceOutcomes() []DeviceOutcome {
+	return []DeviceOutcome{DeviceUnchanged, DeviceChanged, DeviceRolledBack, DeviceUnknown, DeviceUnreachable}
+}
+
 // A StepResult is what Apply did about one step of the plan.
 type StepResult struct {
 	ID      ID
@@ -54,6 +58,10 @@ const (
 	StepRolledBack   StepOutcome = "rolled-back"   // applied, then reverted
 	StepUnknown      StepOutcome = "unknown"       // applied; taking it back is not proven
 )
+
+func stepOutcomes() []StepOutcome {
+	return []StepOutcome{StepDone, StepAlready, StepFailedVerify, StepFailed, StepSkipped, StepRolledBack, StepUnknown}
+}
 
 // RunOutcome classifies a whole run.
 type RunOutcome string

@@ -147,6 +147,12 @@ func (c *crew) measure(ctx context.Context, validations []string) (*prove.Result
 	if err != nil {
 		return nil, err
 	}
+	return joinMeasured(came)
+}
+
+// joinMeasured is what several sites have measured; a reason why nothing could be is an
+// error, where that is so at all of them.
+func joinMeasured(came map[string]*outcome) (*prove.Result, error) {
 	all, nothing := &prove.Result{}, error(nil)
 	for _, site := range sorted(came) {
 		switch o := came[site]; {

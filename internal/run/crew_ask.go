@@ -91,14 +91,24 @@ func (c *crew) lead() (string, error) {
 	return r.holding.who, nil
 }
 
-// came reads what came of a task, and takes both away.
+// came reads what came of a task, and takes both away: the answer as it was read, and its
+// blob only where that is the answer to this task, since a worker may name any blob.
 func (c *crew) came(ctx context.Context, site string, t *task) (*outcome, error) {
-	o, err := c.run.rec.told(ctx, site, t.ID)
+	rec := c.run.rec
+	o, e, err := rec.told(ctx, site, t.ID)
 	if err != nil || o == nil {
 		return nil, c.run.env.Records.trouble(err)
 	}
-	err = errors.Join(remove(ctx, c.run.rec.store, keyWork(c.run.env.Simulated, site)), remove(ctx, c.run.rec.store, keySite(c.run.run.ID, site)+"/done"))
-	return o, c.run.env.Records.trouble(err)
+	err = remove(ctx, rec.store, keyWork(c.run.env.Simulated, site))
+	if gone := rec.store.Delete(ctx, e.Key, e.Revision); !raced(gone) { // else the worker has written again: the next answer takes its place
+		err = errors.Join(err, gone)
+	}
+	if err == nil && !o.unreadable {
+		err = forget(ctx, rec.store, e.Value, "")
+	}
+	asked := chosen(t.Steps)
+	part := c.run.plan.Part(func(s plan.PlannedStep) bool { return asked(s) && c.of[s.ID.Device] == site })
+	return o.answered(site, t, part, func(device string) bool { return c.of[device] == site }), c.run.env.Records.trouble(err)
 }
 
 // stop lets nothing more begin. A task that nobody has taken up is taken away; whoever is
@@ -133,7 +143,7 @@ func (c *crew) stop(ctx context.Context, tasks map[string]*task, came map[string
 // holder is the worker that is at work at a site; "": there is none.
 func (c *crew) holder(ctx context.Context, site string) (string, error) {
 	list, err := c.run.rec.store.Leases(ctx, keyRecord(c.run.run.ID, "site"))
-	if err != nil {
+	if err != nil && !isCorrupt(err) { // a worker may write nonsense in its lease
 		return "", c.run.env.Records.trouble(err)
 	}
 	i := slices.IndexFunc(list, func(l store.Holding) bool { return l.Key == leaseAt(c.run.run.ID, site) && l.Left > 0 })

@@ -99,7 +99,7 @@ func (h *Head) run() *rollout.Run {
 
 func readHead(e store.Entry) (*Head, error) {
 	h := new(Head)
-	if err := json.Unmarshal(e.Value, h); err != nil {
+	if err := decode(e.Value, store.MaxValue, h); err != nil {
 		return nil, hint.Wrap(fmt.Errorf("%s is no run: %w", e.Key, err), "look at the devices with weft plan")
 	}
 	if h.Format != headFormat {

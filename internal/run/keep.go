@@ -184,7 +184,7 @@ func details[T any](ctx context.Context, r *Record, kind string) ([]T, error) {
 	}
 	list := make([]T, len(entries))
 	for i, e := range entries {
-		if err := json.Unmarshal(e.Value, &list[i]); err != nil {
+		if err := decode(e.Value, store.MaxValue, &list[i]); err != nil {
 			return nil, fmt.Errorf("%s: %w", e.Key, err)
 		}
 		r.kept[e.Key] = keptDoc{e.Revision, e.Value}

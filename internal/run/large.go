@@ -11,6 +11,10 @@ import (
 	"weft/internal/store"
 )
 
+// maxLarge is how many bytes a value may have that is kept in a document or its blob: several
+// times what a site of 10,000 devices says of one task.
+const maxLarge = 256 << 20
+
 // A held value is a document that may be large: then it names a blob.
 type heldValue struct {
 	Value json.RawMessage `json:"value,omitempty"`
@@ -40,7 +44,8 @@ func raced(err error) bool {
 	return errors.As(err, new(*store.StaleError)) || errors.As(err, new(*store.ExistsError)) || errors.As(err, new(*store.NotFoundError))
 }
 
-// remove takes a document away, if there is one, with its blob.
+// remove takes a document away, if there is one, with its blob. One that a worker may write
+// takes no blob with it: it could name any.
 func remove(ctx context.Context, s store.Store, key string) error {
 	for {
 		was, err := s.Get(ctx, key)
@@ -54,6 +59,9 @@ func remove(ctx context.Context, s store.Store, key string) error {
 			continue
 		case err != nil:
 			return err
+		}
+		if ofSite(key) {
+			return nil
 		}
 		return forget(ctx, s, was.Value, "")
 	}
@@ -120,27 +128,79 @@ func getLarge(ctx context.Context, s store.Store, key string, v any) (there bool
 	return err == nil, err
 }
 
-// openLarge reads what a document says, or its blob.
+// openLarge reads what a document says, or its blob. A CorruptError says that it is not
+// what weft writes; a NotFoundError that its blob is gone.
 func openLarge(ctx context.Context, s store.Store, e store.Entry, v any) error {
-	var h heldValue
-	err := json.Unmarshal(e.Value, &h)
+	h := heldValue{}
+	err := decode(e.Value, store.MaxValue, &h)
 	if err == nil && h.Blob != "" {
-		h.Value, err = readBlob(ctx, s, h.Blob)
+		if err = h.Blob.Check(); err == nil {
+			if h.Value, err = readBlob(ctx, s, h.Blob, maxLarge); err != nil && !isCorrupt(err) {
+				return fmt.Errorf("%s: %w", e.Key, err)
+			}
+		}
 	}
 	if err == nil {
-		err = json.Unmarshal(h.Value, v)
+		err = decode(h.Value, maxLarge, v)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", e.Key, err)
+		return &store.CorruptError{What: e.Key, Why: err.Error()}
 	}
 	return nil
 }
 
-func readBlob(ctx context.Context, s store.Store, d store.Digest) ([]byte, error) {
+func isCorrupt(err error) bool { return errors.As(err, new(*store.CorruptError)) }
+
+// decode reads JSON from a store, which may be anybody's. A list without one of its
+// elements is none that weft has written.
+func decode(text []byte, most int, v any) error {
+	if len(text) > most {
+		return fmt.Errorf("it has more than %d bytes", most)
+	}
+	if bytes.Contains(text, []byte("null")) {
+		if err := noHoles(text); err != nil {
+			return err
+		}
+	}
+	return json.Unmarshal(text, v)
+}
+
+// noHoles refuses null as an element of a list.
+func noHoles(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	var open []json.Delim
+	for {
+		t, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		switch t := t.(type) {
+		case json.Delim:
+			if t == '[' || t == '{' {
+				open = append(open, t)
+			} else {
+				open = open[:len(open)-1]
+			}
+		case nil:
+			if len(open) > 0 && open[len(open)-1] == '[' {
+				return errors.New("an element of a list is null")
+			}
+		}
+	}
+}
+
+// readBlob reads a blob of at most so many bytes.
+func readBlob(ctx context.Context, s store.Store, d store.Digest, most int) ([]byte, error) {
 	b, err := s.Blob(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	defer b.Close()
-	return io.ReadAll(b)
+	text, err := io.ReadAll(io.LimitReader(b, int64(most)+1))
+	if err == nil && len(text) > most {
+		err = &store.CorruptError{What: "blob " + string(d), Why: fmt.Sprintf("it has more than %d bytes", most)}
+	}
+	return text, err
 }

@@ -62,7 +62,7 @@ func (r *Records) PlanText(ctx context.Context, digest string) ([]byte, error) {
 	case len(found) > 1:
 		return nil, because(Misused, fmt.Errorf("%s is the beginning of %d plans: %s", digest, len(found), hint.Few(found, ", ")))
 	}
-	text, err := readBlob(ctx, s, store.Digest(found[0]))
+	text, err := readBlob(ctx, s, store.Digest(found[0]), plan.MaxFile)
 	return text, r.trouble(err)
 }
 

@@ -214,7 +214,7 @@ func (r *Record) doneAt(ctx context.Context, phase, device string, steps []plan.
 	}
 	var d progress
 	if err == nil {
-		err = json.Unmarshal(e.Value, &d)
+		err = decode(e.Value, store.MaxValue, &d)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("how far run %s is at %s: %w", r.ID, device, err)

@@ -199,7 +199,7 @@ func (r *Record) folded(ctx context.Context) (*plan.Folded, error) {
 
 // PlanText is the plan that the run carries out, as it was reviewed.
 func (r *Record) PlanText(ctx context.Context) ([]byte, error) {
-	text, err := readBlob(ctx, r.store, r.Head.Plan)
+	text, err := readBlob(ctx, r.store, r.Head.Plan, plan.MaxFile)
 	if err != nil {
 		return nil, r.records.trouble(fmt.Errorf("the plan of run %s: %w", r.ID, err))
 	}

@@ -73,6 +73,12 @@ func keyWork(simulated bool, site string) string {
 }
 func keySite(id, site string) string { return keyRecord(id, "site", site) }
 
+// ofSite reports whether the workers of a site may write a key of a run.
+func ofSite(key string) bool {
+	parts := strings.Split(key, "/")
+	return len(parts) > 2 && parts[0] == "record" && parts[2] == "site" || parts[0] == "site"
+}
+
 // leaseAt is the lease of the worker that changes the devices of a site.
 func leaseAt(id, site string) string { return keySite(id, site) + "/lease" }
 

@@ -2,13 +2,10 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
-	"weft/internal/prove"
 	"weft/internal/store"
 	"weft/plan"
-	"weft/plan/rollout"
 )
 
 // A job is what kind of work a task is.
@@ -40,33 +37,6 @@ type task struct {
 	Devices     []string   `json:"devices,omitempty"`
 	Mark        *plan.Mark `json:"mark,omitempty"`
 	Validations []string   `json:"validations,omitempty"`
-}
-
-// An outcome is what came of a task.
-type outcome struct {
-	Task string `json:"task"`
-	By   string `json:"by"`
-
-	Result  *plan.Result   `json:"result,omitempty"`
-	Alarm   *rollout.Alarm `json:"alarm,omitempty"`
-	Left    []string       `json:"left,omitempty"` // devices that may carry the mark all the same
-	Seen    *prove.Result  `json:"seen,omitempty"`
-	Nothing bool           `json:"nothing,omitempty"` // there is nothing to measure at the site
-	Err     *plan.Reported `json:"error,omitempty"`
-	Cause   Cause          `json:"cause,omitempty"`
-}
-
-// note writes down an error, and what an alarm says.
-func (o *outcome) note(err error) {
-	var alarm *rollout.Alarm
-	if errors.As(err, &alarm) {
-		o.Alarm = alarm
-	}
-	var cause *Error
-	if errors.As(err, &cause) {
-		o.Cause = cause.Cause
-	}
-	o.Err = plan.Report(err)
 }
 
 // task reads what the workers of a site are asked to do; nil: nothing.
@@ -102,32 +72,4 @@ func (r *Records) leads(ctx context.Context, simulated bool, lead string) (bool,
 		}
 	}
 	return false, nil
-}
-
-// tell keeps what came of a task. The blob of one that was told before is deleted by
-// who reads: workers may delete none.
-func (r *Records) tell(ctx context.Context, t *task, o *outcome) error {
-	raw, err := json.Marshal(o)
-	if err != nil {
-		return err
-	}
-	s, err := r.use(ctx)
-	if err != nil {
-		return err
-	}
-	text, err := large(ctx, s, raw)
-	if err == nil {
-		err = put(ctx, s, keySite(t.Run, r.site)+"/done", text)
-	}
-	return r.trouble(err)
-}
-
-// told reads what came of a task; nil: nothing yet.
-func (r *Record) told(ctx context.Context, site, id string) (*outcome, error) {
-	o := new(outcome)
-	there, err := getLarge(ctx, r.store, keySite(r.ID, site)+"/done", o)
-	if err != nil || !there || o.Task != id {
-		return nil, err
-	}
-	return o, nil
 }

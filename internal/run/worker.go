@@ -140,7 +140,7 @@ func (w *Worker) take(ctx context.Context, t *task, held *Holding) (did bool, er
 	if rec == nil {
 		return false, fmt.Errorf("there is no run %s, which %s asks to be worked on", t.Run, t.Lead)
 	}
-	if o, err := rec.told(ctx, w.Site, t.ID); err != nil || o != nil {
+	if o, _, err := rec.told(ctx, w.Site, t.ID); err != nil || o != nil {
 		return false, err
 	}
 	w.said = ""

@@ -249,3 +249,95 @@ func reverseA(a *attacker) *task {
 func applyA(a *attacker) *task {
 	return &task{Do: jobApply, Phase: "phase-a", Steps: a.steps("phase-a")}
 }
+
+// switching is a store in which a worker rewrites its answer as soon as it was read.
+type switching struct {
+	store.Store
+	t    *testing.T
+	then []byte
+}
+
+func (s *switching) Get(ctx context.Context, key string) (store.Entry, error) {
+	e, err := s.Store.Get(ctx, key)
+	if then := s.then; err == nil && strings.HasSuffix(key, "/done") && then != nil {
+		s.then = nil
+		if err := put(ctx, s.Store, key, then); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return e, err
+}
+
+// The leader deletes no blob because a worker names it.
+func TestWorkerNamesBlobs(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ first, then string }{
+		"instead of an answer":         {`{"blob":"PLAN"}`, ""},
+		"after an answer":              {`{"value":{"task":"T","by":"w","seen":{"judgements":[{"validation":"healthy","verdict":"pass"}]}}}`, `{"blob":"PLAN"}`},
+		"beside an answer":             {`{"blob":"PLAN","value":{"task":"T","by":"w"}}`, ""},
+		"a blob that is not there":     {`{"blob":"sha256-` + strings.Repeat("0", 64) + `"}`, ""},
+		"something that is no digest":  {`{"blob":"../../run"}`, ""},
+		"an answer that takes no blob": {`{"value":{"task":"T","by":"w"}}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := attack(t)
+			ctx := within(t)
+			fill := func(text string) []byte { return []byte(strings.ReplaceAll(text, "PLAN", string(a.rec.Head.Plan))) }
+			key := keySite(a.rec.ID, "dc1") + "/done"
+			if err := put(ctx, a.rec.store, key, fill(c.first)); err != nil {
+				t.Fatal(err)
+			}
+			e := a.env()
+			rec := *a.rec
+			if c.then != "" {
+				rec.store = &switching{a.rec.store, t, fill(c.then)}
+			}
+			s := &staged{env: e, site: a.site(e), spec: SpecOf(a.model), plan: a.made, run: rec.Run, rec: &rec}
+			crew := &crew{run: s, of: map[string]string{"a": "dc1", "b": "dc2"}}
+			if o, err := crew.came(ctx, "dc1", &task{ID: "T", Do: jobMeasure, Validations: []string{"healthy"}}); err != nil {
+				t.Fatalf("%+v, %v", o, err)
+			}
+			if _, err := a.rec.PlanText(ctx); err != nil {
+				t.Errorf("the plan is gone: %v", err)
+			}
+		})
+	}
+	// A run that never began takes what workers have written, and no blob with it.
+	a := attack(t)
+	ctx := within(t)
+	other, err := a.rec.store.PutBlob(ctx, strings.NewReader("another's"))
+	if err == nil {
+		err = put(ctx, a.rec.store, keySite(a.rec.ID, "dc1")+"/done", []byte(`{"blob":"`+string(other)+`"}`))
+	}
+	if err == nil {
+		err = a.rec.drop(ctx)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readBlob(ctx, a.rec.store, other, 100); err != nil {
+		t.Errorf("another's blob is gone: %v", err)
+	}
+}
+
+// What is read from a store has bounds.
+func TestLargeIsBounded(t *testing.T) {
+	t.Parallel()
+	a := attack(t)
+	ctx := within(t)
+	d, err := a.rec.store.PutBlob(ctx, strings.NewReader("0123456789"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := readBlob(ctx, a.rec.store, d, 10); err != nil || len(text) != 10 {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := readBlob(ctx, a.rec.store, d, 9); !isCorrupt(err) {
+		t.Errorf("one byte more is read: %v", err)
+	}
+	e := store.Entry{Key: "k", Value: []byte(`{"value":"` + strings.Repeat("x", store.MaxValue) + `"}`)}
+	if err := openLarge(ctx, a.rec.store, e, new(string)); !isCorrupt(err) {
+		t.Errorf("a document that is too large is read: %v", err)
+	}
+}

@@ -157,7 +157,7 @@ func specFor(m *inventory.Model, r *rollout.Run) (*rollout.Spec, error) {
 	if spec != nil { // a run of one phase only
 		spec.Phases = slices.DeleteFunc(spec.Phases, func(x rollout.Phase) bool { return !r.Has(x.Name) })
 	}
-	if spec == nil || !r.Fits(spec) {
+	if spec == nil || len(spec.Phases) == 0 || !r.Fits(spec) {
 		return nil, fmt.Errorf("the run %s is not one of a rollout that its own plan describes", r.ID)
 	}
 	return spec, nil
