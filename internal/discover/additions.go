@@ -31,7 +31,7 @@ func (d *draft) additions(login Login, when time.Time) (map[string][]byte, error
 			list = append(list, d.leaf(l))
 		}
 	}
-	if len(list) > 0 && len(d.base.Credentials) == 0 {
+	if len(list) > 0 && d.standingCredential() == "" {
 		w.block(credential("switch", "", SwitchPassword))
 		w.out.WriteString("\n")
 	}
@@ -69,7 +69,7 @@ func (d *draft) additions(login Login, when time.Time) (map[string][]byte, error
 func (d *draft) lacking(n *node) {
 	for _, c := range n.more {
 		for _, cable := range d.cables {
-			if l := d.leaves[cable.Switch]; cable.NIC == c.nic && l.fabric != nil && c.cidr.IsValid() && l.fabric.plane(c.cidr.Addr()) >= 0 {
+			if l := d.leaves[cable.Switch]; cable.NIC == c.nic && l.fabric != nil && !l.fabric.hand && c.cidr.IsValid() && l.fabric.plane(c.cidr.Addr()) >= 0 {
 				c.fabric = l.fabric
 			}
 		}

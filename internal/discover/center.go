@@ -34,7 +34,7 @@ type VCenter struct {
 
 // A center is a vCenter as the files are to have it.
 type center struct {
-	address
+	spot
 	*VCenter
 	declared   *inventory.VCenter // nil: it does not stand in files
 	credential string
@@ -55,7 +55,7 @@ type dvswitch struct {
 type portgroup struct {
 	name, label string // in vCenter, and in the files
 	vlan        int
-	hand        bool // the block of its switch is to have it: nothing can refer to it
+	hand        bool // nothing can refer to it: the block of its switch lacks it, or stands in a module
 }
 
 // An uplink is a NIC of a member.
@@ -130,8 +130,10 @@ func (d *draft) distribute(c *center, s vcenter.StandingSwitch, labels taken) {
 		return
 	}
 	out := &dvswitch{path: s.Path, declared: d.standingSwitch(c, s.Path)}
+	module := c.hand // nothing outside can refer to what is in one
 	if out.declared != nil {
-		out.label = spotOf(&out.declared.Block).label // "": nothing can refer to it
+		at := spotOf(&out.declared.Block)
+		out.label, module = at.label, at.hand
 	} else {
 		out.label = labels.dashed(label(lastOf(s.Path), "dvswitch"))
 	}
@@ -143,7 +145,7 @@ func (d *draft) distribute(c *center, s vcenter.StandingSwitch, labels taken) {
 		case !ok || label(rest, "") != strings.ToLower(rest) || g.VLAN < 0:
 			d.site.found(Error, c.Host, "give it a single VLAN, and the name that weft gave it", "the port group %s of %s has a trunk, or is called as weft calls none: it is not written", g.Name, s.Path)
 		default:
-			out.groups = append(out.groups, portgroup{g.Name, rest, g.VLAN, out.lacks(rest)})
+			out.groups = append(out.groups, portgroup{g.Name, rest, g.VLAN, module || out.lacks(rest)})
 		}
 	}
 	for _, m := range s.Members {
@@ -182,7 +184,7 @@ func (d *draft) plug(c *center, p vcenter.StandingPort) {
 		u = slices.IndexFunc(c.switches[i].uplinks, func(u uplink) bool { return u.node == n })
 	}
 	if i >= 0 && on == "" && slices.ContainsFunc(c.switches[i].groups, func(g portgroup) bool { return g.name == p.Group && g.hand }) {
-		d.site.found(Error, n.Host, "write that port group by hand, and discover again", "%s is on the port group %s, which is in no file: it is not written, either", p.ID, p.Group)
+		d.site.found(Error, n.Host, "write that port group by hand, and discover again", "%s is on the port group %s, to which no file here can refer: it is not written, either", p.ID, p.Group)
 		return
 	}
 	if on == "" || u < 0 {
@@ -268,14 +270,14 @@ func (d *draft) centered(known map[string]address) {
 	}
 	for _, v := range d.site.VCenters {
 		if was := d.standingCenter(v.String()); was != nil {
-			d.centers = append(d.centers, &center{address: spotOf(&was.Block).address, VCenter: v, declared: was})
+			d.centers = append(d.centers, &center{spot: spotOf(&was.Block), VCenter: v, declared: was})
 			continue
 		}
 		a, ok := known[v.String()]
 		if !ok || a.kind != "vcenter" {
 			a = address{kind: "vcenter", label: labels.dashed(label(short(v.Host), "vcenter"))}
 		}
-		d.centers = append(d.centers, &center{address: a, VCenter: v})
+		d.centers = append(d.centers, &center{spot: spot{a, false}, VCenter: v})
 	}
 }
 

@@ -34,12 +34,17 @@ func (d *draft) standingSwitch(c *center, path string) *inventory.DVSwitch {
 	return d.base.DVSwitches[i]
 }
 
-// standingVM is the virtual machine of files at a path; one vCenter does not tell them apart.
-func (d *draft) standingVM(path string) *inventory.VM {
-	if d.base == nil {
+// standingVM is the virtual machine of files at a path of a vCenter: its adapters tell which one
+// that is, for two vCenters may use the same path.
+func (d *draft) standingVM(c *center, path string) *inventory.VM {
+	if d.base == nil || c.declared == nil {
 		return nil
 	}
-	i := slices.IndexFunc(d.base.VMs, func(v *inventory.VM) bool { return v.Path == path })
+	i := slices.IndexFunc(d.base.VMs, func(v *inventory.VM) bool {
+		return v.Path == path && slices.ContainsFunc(v.Adapters, func(a *inventory.PVRDMA) bool {
+			return a.PortGroup != nil && a.PortGroup.Switch != nil && a.PortGroup.Switch.VCenter == c.declared
+		})
+	})
 	if i < 0 {
 		return nil
 	}
@@ -51,10 +56,27 @@ func (c *center) has(cluster string) bool {
 	return c.declared != nil && slices.ContainsFunc(c.declared.Clusters, func(k *inventory.Cluster) bool { return k.Path == cluster })
 }
 
-// lacks reports whether the block of a switch in the files is without a port group, or that
-// cannot be referred to.
+// lacks reports whether the block of a switch in the files is without a port group.
 func (s *dvswitch) lacks(group string) bool {
-	return s.declared != nil && (s.label == "" || !slices.ContainsFunc(s.declared.PortGroups, func(g *inventory.DVPortGroup) bool { return g.Name == group }))
+	return s.declared != nil && !slices.ContainsFunc(s.declared.PortGroups, func(g *inventory.DVPortGroup) bool { return g.Name == group })
+}
+
+// outOfReach tells a switch that must not be written, because its block would refer to one in a
+// module, and reports whether it is one.
+func (d *draft) outOfReach(c *center, s *dvswitch) bool {
+	what := ""
+	if c.hand {
+		what = c.declared.Addr
+	}
+	for _, u := range s.uplinks {
+		if n := u.node; what == "" && n.hand && n.declared {
+			what = d.stands.machines[n.Host].Addr
+		}
+	}
+	if what != "" {
+		d.site.found(Error, c.Host, "write its dvswitch block in that module, and discover again", "the distributed switch %s stands there, and %s in a module: nothing outside can refer to it, so the switch is not written", s.path, what)
+	}
+	return what != ""
 }
 
 func (d *draft) centerLacks(c *center) {
@@ -66,7 +88,7 @@ func (d *draft) centerLacks(c *center) {
 // switchLacks tells port groups and uplinks that stand there, and not in the files.
 func (d *draft) switchLacks(c *center, s *dvswitch) {
 	for _, g := range s.groups {
-		if g.hand {
+		if s.lacks(g.label) {
 			d.into(insert{host: c.Host, grave: Error, what: fmt.Sprintf("the port group %s of %s stands there", g.name, s.path), within: &s.declared.Block, lines: g.block()})
 		}
 	}

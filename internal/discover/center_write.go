@@ -32,6 +32,9 @@ func (d *draft) vcenters() (list []instance) {
 				d.switchLacks(c, s)
 				continue
 			}
+			if d.outOfReach(c, s) {
+				continue
+			}
 			b := newInstance(address{kind: "dvswitch", label: s.label})
 			b.set("vcenter", to(c.address, ""))
 			b.set("path", str(s.path))
@@ -42,7 +45,7 @@ func (d *draft) vcenters() (list []instance) {
 			list = append(list, b)
 		}
 		for _, v := range c.machines {
-			if was := d.standingVM(v.Path); was != nil {
+			if was := d.standingVM(c, v.Path); was != nil {
 				d.machineLacks(c, v, was)
 			} else if one, ok := d.machine(c, v, machines); ok {
 				list = append(list, one)
@@ -106,7 +109,7 @@ func (d *draft) machine(c *center, v vcenter.StandingVM, labels taken) (b instan
 func (d *draft) adapter(c *center, v vcenter.StandingVM, a vcenter.StandingAdapter) *block {
 	on, _ := c.at(a.Switch, a.Group)
 	if on == "" {
-		d.site.found(Error, c.Host, "write that port group by hand, and discover again", "the adapter %s of %s is on the port group %s, which is in no file: it is not written, either", a.Name, v.Path, a.Group)
+		d.site.found(Error, c.Host, "write that port group by hand, and discover again", "the adapter %s of %s is on the port group %s, to which no file here can refer: it is not written, either", a.Name, v.Path, a.Group)
 		return nil
 	}
 	in := &block{kind: "pvrdma", labels: []string{a.Name}}

@@ -49,6 +49,7 @@ type fabric struct {
 	planes                []netip.Prefix
 	names                 []string // of the planes; nil: a, b, …
 	declared              bool     // it stands in files already
+	hand                  bool     // it stands in a module: nothing outside can refer to it
 	classes               []switches.Class
 	watchdog              string
 	partition             host.PKey // of InfiniBand; 0: the default one, or not known
@@ -265,7 +266,7 @@ func (d *draft) declared(known map[string]address, credentials map[string]string
 	}
 	for _, sw := range d.base.Switches {
 		if add(sw.Host, sw.Addr); sw.Credential != nil {
-			credentials[sw.Host] = strings.TrimPrefix(sw.Credential.Addr, "credential.")
+			credentials[sw.Host], _ = credentialName(sw.Credential.Addr)
 		}
 	}
 	for _, m := range d.base.Servers {
@@ -290,12 +291,29 @@ func (d *draft) inLedger(a address) bool {
 	return false
 }
 
-// credential is the label of the one that new switches are given.
-func (d *draft) credential() string {
-	if d.base != nil && len(d.base.Credentials) > 0 {
-		return strings.TrimPrefix(d.base.Credentials[0].Addr, "credential.")
+// credentialName is the label of a credential by its address; false: it stands in a module, and
+// nothing outside can refer to it.
+func credentialName(address string) (string, bool) {
+	name, root := strings.CutPrefix(address, "credential.")
+	if !root {
+		return "", false
 	}
-	return "switch"
+	return name, true
+}
+
+// credential is the label of the one that new switches are given.
+func (d *draft) credential() string { return cmp.Or(d.standingCredential(), "switch") }
+
+// standingCredential is the first one of the files; "": they have none.
+func (d *draft) standingCredential() string {
+	if d.base != nil {
+		for _, c := range d.base.Credentials {
+			if name, root := credentialName(c.Addr); root {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // rosters are the addresses that the ledgers of the owner have for hosts, and as whom
@@ -335,7 +353,7 @@ func (d *draft) rosters() (known map[string]address, credentials map[string]stri
 			}
 			if a, ok := parseAddress(r.Device); ok {
 				known[r.Host] = a
-				credentials[r.Host] = strings.TrimPrefix(r.Credential, "credential.")
+				credentials[r.Host], _ = credentialName(r.Credential)
 			} else if !d.inFiles(r.Host) {
 				d.site.found(Error, r.Host, "write that module by hand", "the ledgers call it %s, in a module, and discover writes none", r.Device)
 			}

@@ -42,8 +42,8 @@ func (d *draft) accredit(credentials map[string]string) {
 	d.users = map[string]string{}
 	if d.base != nil {
 		for _, c := range d.base.Credentials {
-			l := strings.TrimPrefix(c.Addr, "credential.")
-			if used[l] = true; c.Password == nil && d.users[c.User] == "" {
+			l, root := credentialName(c.Addr)
+			if used[l] = true; root && c.Password == nil && d.users[c.User] == "" {
 				d.users[c.User] = l
 			}
 		}
@@ -81,12 +81,14 @@ func (d *draft) vcenterCredential(credentials map[string]string) string {
 	}
 	for _, v := range d.base.VCenters {
 		if v.Credential != nil {
-			return strings.TrimPrefix(v.Credential.Addr, "credential.")
+			if name, root := credentialName(v.Credential.Addr); root {
+				return name
+			}
 		}
 	}
 	for _, c := range d.centers {
 		for _, known := range d.base.Credentials {
-			if l := strings.TrimPrefix(known.Addr, "credential."); known.Password != nil && l == credentials[c.Center.String()] {
+			if l, root := credentialName(known.Addr); root && known.Password != nil && l == credentials[c.Center.String()] {
 				return l
 			}
 		}

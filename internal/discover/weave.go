@@ -56,6 +56,33 @@ func (d *draft) weave() {
 	for _, sw := range d.site.Switches {
 		d.strangers(d.leaves[sw])
 	}
+	d.unreachable()
+}
+
+// unreachable takes what is new out of fabrics that stand in modules: their blocks could not
+// refer to these.
+func (d *draft) unreachable() {
+	tell := func(host string, f *fabric) {
+		d.site.found(Warn, host, "write it in that module, or give the fabric out of the module with an output", "it is of fabric %s, which stands in a module: nothing outside can refer to it, so it is written without fabric", f.name)
+	}
+	for _, l := range d.switches() {
+		if !l.declared && l.fabric != nil && l.fabric.hand {
+			tell(l.Host, l.fabric)
+			l.fabric, l.plane = nil, ""
+		}
+	}
+	for _, n := range d.ordered() {
+		told := false
+		for _, c := range n.cards {
+			if c.fabric == nil || !c.fabric.hand || n.declared {
+				continue
+			}
+			if !told {
+				tell(n.Host, c.fabric)
+			}
+			c.fabric, told = nil, true
+		}
+	}
 }
 
 // weaveBase takes over the fabrics that files have, with the switches in them.
@@ -65,6 +92,8 @@ func (d *draft) weaveBase(named func(string) *fabric) {
 	}
 	for _, b := range d.base.Fabrics {
 		f := named(b.Name)
+		_, root := parseAddress(b.Addr)
+		f.hand = !root
 		f.declared, f.transport, f.mode, f.mtu, f.hostMTU = true, b.Transport, b.Mode, b.MTU, b.HostMTU
 		for _, p := range b.Planes {
 			f.planes, f.names = append(f.planes, p.Subnet.Masked()), append(f.names, p.Name)
