@@ -30,6 +30,7 @@ type surveyed struct {
 	device    Device
 	removed   bool       // no longer declared: it is here to be pruned
 	items     []*Item    // those declared are the input's own
+	beside    []Resource // declared, and not in this part of a plan: what is as declared is noted in the ledger
 	found     []*finding // by item
 	identity  Identity
 	unmanaged map[string][]string // foreign: what was seen and is not managed, by kind
@@ -159,6 +160,11 @@ func (s *survey) group(in *Input) error {
 			}
 		}
 	}
+	for i := range in.Items {
+		if d := byAddress[in.Items[i].ID.Device]; in.Select.Only != nil && !in.Destroy && !chosen[i] && d != nil {
+			d.beside = append(d.beside, in.Items[i].Resource)
+		}
+	}
 	for _, address := range slices.Sorted(maps.Keys(in.Devices)) {
 		// Those that a removed block names come later, if a ledger knows them.
 		if _, ok := in.Devices[address].(Keeper); ok && in.Select.device(address) && in.removed(address) == nil {
@@ -172,7 +178,7 @@ func (s *survey) group(in *Input) error {
 func (s *survey) visit(ctx context.Context, in *Input, beat *pulse, own *ownership, d *surveyed) {
 	end := beat.begin(d.address, "connecting")
 	if f, ok := d.device.(Foreseer); ok {
-		f.Foresee(d.resources())
+		f.Foresee(slices.Concat(d.resources(), d.beside))
 	}
 	d.identity, d.err = d.device.Open(ctx)
 	end()
@@ -199,9 +205,12 @@ func (s *survey) visit(ctx context.Context, in *Input, beat *pulse, own *ownersh
 		return
 	}
 	resources := d.resources()
-	states, err := d.device.Read(ctx, resources)
-	if err == nil && len(states) != len(resources) {
-		err = fmt.Errorf("asked for %d resources, read %d", len(resources), len(states))
+	states, err := d.device.Read(ctx, slices.Concat(resources, d.beside))
+	if all := len(resources) + len(d.beside); err == nil && len(states) != all {
+		err = fmt.Errorf("asked for %d resources, read %d", all, len(states))
+	}
+	if err == nil {
+		states = states[:len(resources)]
 	}
 	if err != nil {
 		d.err = err
