@@ -19,7 +19,7 @@ ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 CI_LOCAL := gitlab-ci-local-4.65.1
 CI_LOCAL_SUM := e6b1de5993ad55e68c59d3c1e4a35e99944f48e0712eddeab9b16abebf007f76
 
-.PHONY: help build labvcenter demo test fresh race kills lab nightly whole image bench peerbench labbench fuzz lint cross deps labdeps clean
+.PHONY: help build labvcenter demo faults test fresh race kills lab nightly whole image bench peerbench labbench fuzz lint cross deps labdeps clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ test: build deps lint cross ## everything there is
 fresh: ## the tests of a clone that nobody built, with Go alone
 	@dir=$$(mktemp -d) && trap 'chmod -R u+w "$$dir"; rm -rf "$$dir"' EXIT && git clone -q . "$$dir/weft" && cd "$$dir/weft" && \
 	  env -u WEFT_REQUIRE WEFT_LAB=later $(GO) test -p 3 -parallel 8 -timeout 30m ./...
+
+faults: build ## plant PFC, policy, ECN and MTU faults at all places of a simulated fabric; WEFT_SEED repeats a run
+	WEFT_FAULTS=all $(GO) test -count=1 -timeout 30m -v -run '^TestFaults$$' ./cmd/weft
 
 # Guests want the machine for themselves, so they come last ("later" for the
 # tests before) and one package at a time: Soft-iWARP does not stand more beside
