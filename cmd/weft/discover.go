@@ -17,6 +17,7 @@ import (
 
 	"weft/internal/discover"
 	"weft/internal/hint"
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/inventory/language"
 	"weft/plan"
@@ -269,9 +270,11 @@ func (a *app) discover(ctx context.Context, f discoverFlags) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted while reading devices: %w", context.Cause(ctx))
 	}
+	silent := map[string]error{}
 	for _, l := range site.Lost {
-		a.lost(l.Host, l.Err)
+		silent[l.Host] = l.Err
 	}
+	a.lostAll(slice.Map(site.Lost, func(l discover.Lost) string { return l.Host }), silent)
 	if len(site.Switches)+len(site.Servers)+len(site.VCenters) == 0 {
 		return &codeError{exitUnreachable, errors.New("no device could be read, and nothing is written")}
 	}

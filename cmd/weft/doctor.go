@@ -155,10 +155,10 @@ func (a *app) doctor(ctx context.Context, f doctorFlags, selectors []string) err
 	if f.assess {
 		return a.assess(p, f, site, devices, lost)
 	}
-	sheet := &doctor.Sheet{Owner: cmp.Or(p.Model.Name, "no files"), Simulated: a.lab, Report: doctor.Examine(site, ignore)}
+	sheet := &doctor.Sheet{Owner: cmp.Or(p.Model.Name, "no files"), Simulated: a.lab, Verbose: a.verbose, Report: doctor.Examine(site, ignore)}
+	a.lostAll(devices, lost)
 	for _, d := range devices {
 		if err := lost[d]; err != nil {
-			a.lost(d, err)
 			sheet.Lost = append(sheet.Lost, d+": "+err.Error())
 		}
 	}

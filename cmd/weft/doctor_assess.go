@@ -51,6 +51,7 @@ func stranger(known *catalogue.Catalogue, said string, device any) error {
 // assess writes what devices are fit for.
 func (a *app) assess(p *run.Site, f doctorFlags, site *doctor.Site, devices []string, lost map[string]error) error {
 	unread := f.strangers
+	silent := map[string]error{}
 	for _, d := range devices {
 		err := lost[d]
 		if err == nil {
@@ -63,10 +64,11 @@ func (a *app) assess(p *run.Site, f doctorFlags, site *doctor.Site, devices []st
 		if s := (*strangerError)(nil); errors.As(err, &s) {
 			u.System = s.system.Title.Value
 		} else {
-			a.lost(d, err)
+			silent[d] = err
 		}
 		unread = append(unread, u)
 	}
+	a.lostAll(devices, silent)
 	out := doctor.Assess(site, unread, f.arrays)
 	out.Owner, out.Simulated = cmp.Or(p.Model.Name, "no files"), a.lab
 	switch {

@@ -14,7 +14,7 @@ func newFindings(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: new-findings EARLIER REPORT LIST")
 	}
-	before, have := findings(ts, args[0]), findings(ts, args[1])
+	before, have := findingsIn(ts, args[0]), findingsIn(ts, args[1])
 	for _, f := range before {
 		if !slices.Contains(have, f) {
 			ts.Fatalf("it does not find %s any more", f)
@@ -33,7 +33,7 @@ func newFindings(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // findings are those of a report, each with severity, id, place and file.
-func findings(ts *testscript.TestScript, name string) (list []string) {
+func findingsIn(ts *testscript.TestScript, name string) (list []string) {
 	var doc struct {
 		Findings []struct {
 			ID, Severity, At string

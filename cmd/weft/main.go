@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/bundle"
+	"weft/internal/findings"
 	"weft/internal/hint"
 	"weft/internal/run"
 	"weft/internal/view"
@@ -104,6 +105,8 @@ type app struct {
 	lab         bool
 	json        bool
 	color       string
+	verbose     bool           // list every finding
+	names       findings.Names // of devices and ports of the files
 	approvals   approvals
 	untrusted   bool // whoever wrote the files may be anybody
 	parallelism int
@@ -176,6 +179,7 @@ There is no state file: every command reads the devices.`,
 	f.StringVar(&a.store, "store", "", "where runs are kept: a credential of a hub, its URL, or a directory; else WEFT_STORE, the store block of the files, or .weft/store")
 	f.BoolVar(&a.json, "json", false, "write events as JSON lines to stdout, ending in run_summary; what only prints a document prints that as JSON")
 	f.StringVar(&a.color, "color", "auto", "auto, always or never; NO_COLOR is honoured")
+	f.BoolVar(&a.verbose, "verbose", false, "list every finding, also where many have one cause; --json always does")
 	f.IntVar(&a.parallelism, "parallelism", 16, "devices worked on at once")
 	root.AddCommand(a.validateCmd(), a.planCmd(), a.applyCmd(), a.showCmd(), a.rolloutCmd(), a.approveCmd(), a.auditCmd(), a.runsCmd(), a.driftCmd(), a.factsCmd(), a.doctorCmd(), a.discoverCmd(), a.recordCmd(), a.execCmd(), a.unlockCmd(), a.verifyCmd(), a.watchCmd(), a.reportCmd(), a.rehearseCmd(), a.labCmd(), a.hubCmd(), a.storeCmd(), a.workerCmd(), a.versionCmd(),
 		a.initCmd(), a.fmtCmd(), a.graphCmd(), a.catalogueCmd(), a.completionCmd(root),
@@ -226,9 +230,11 @@ func (a *app) emit(e plan.Event) {
 func (a *app) style(w io.Writer) view.Style {
 	color := a.color == "always" || a.color == "auto" && onTerminal(w) && os.Getenv("NO_COLOR") == ""
 	if s, ok := w.(*view.Screen); ok {
-		return s.Style(color)
+		style := s.Style(color)
+		style.Verbose, style.Names = a.verbose, a.names
+		return style
 	}
-	return view.Style{Color: color}
+	return view.Style{Color: color, Verbose: a.verbose, Names: a.names}
 }
 
 // summary reports the end of a run: the error for people, and for machines

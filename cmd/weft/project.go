@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"weft/internal/findings"
 	"weft/internal/hint"
 	"weft/internal/remote/ssh"
 	"weft/internal/run"
@@ -87,6 +88,7 @@ func (a *app) report(m *inventory.Model, diags hcl.Diagnostics) error {
 			a.emit(diagnosticEvent(d))
 		}
 	} else if len(diags) > 0 {
+		a.names = namesIn(m)
 		if err := view.Diagnostics(a.stderr, a.style(a.stderr), m.Files, diags); err != nil {
 			return err
 		}
@@ -116,6 +118,7 @@ func (a *app) open(m *inventory.Model) (*run.Site, error) {
 		return nil, err
 	}
 	access.Settle, access.Say = a.settle, a.says
+	a.names = namesIn(m)
 	s, diags := access.Open(m)
 	if err := a.report(m, diags); err != nil {
 		return nil, err
@@ -139,8 +142,28 @@ func (a *app) reach(m *inventory.Model) (*run.Site, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.names = namesIn(m)
 	s, _ := access.Open(m)
 	return s, nil
+}
+
+// namesIn are the names of devices and ports that errors and findings repeat: those that differ
+// in nothing else are shown as one.
+func namesIn(m *inventory.Model) findings.Names {
+	n := findings.Names{}
+	for _, s := range m.Servers {
+		n.Add(s.Addr, s.Host)
+	}
+	for _, s := range m.Switches {
+		n.Add(s.Addr, s.Host)
+	}
+	for _, t := range m.Targets {
+		n.Add(t.Addr)
+	}
+	for _, l := range m.Links {
+		n.Add(l.From.Port, l.To.Port)
+	}
+	return n
 }
 
 // access is how this command reaches devices.

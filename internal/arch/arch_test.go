@@ -18,6 +18,7 @@ import (
 // Tests of a package may import what the package may, and what mayTest adds.
 var may = map[string][]string{
 	// Leaves: anybody may import them.
+	"internal/findings":   {},
 	"internal/hint":       {},
 	"internal/latency":    {},
 	"internal/outfile":    {},
@@ -83,7 +84,7 @@ var may = map[string][]string{
 
 	// What people and pipelines see.
 	"internal/prove":  {"plan", "inventory", "inventory/language", "switches", "internal/remote", "internal/agent", "internal/topology", "internal/lossless", "modules/host"},
-	"internal/view":   {"plan", "plan/rollout", "internal/prove"},
+	"internal/view":   {"plan", "plan/rollout", "internal/prove", "inventory/problem"},
 	"internal/report": {"plan", "plan/rollout", "internal/prove", "internal/view"},
 	"internal/graph":  {"inventory"},
 	// The network model of the files, and what readings say of each place in it.
@@ -189,7 +190,7 @@ var mayTest = map[string][]string{
 	"cmd/weft":                {"internal/lab/..."},
 }
 
-var leaves = []string{"internal/hint", "internal/latency", "internal/outfile", "internal/owned", "internal/pattern", "internal/slice", "internal/traffic", "internal/tally", "internal/wait", "internal/nvme/names"}
+var leaves = []string{"internal/findings", "internal/hint", "internal/latency", "internal/outfile", "internal/owned", "internal/pattern", "internal/slice", "internal/traffic", "internal/tally", "internal/wait", "internal/nvme/names"}
 
 type pkg struct {
 	ImportPath   string

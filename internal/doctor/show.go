@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"weft/internal/findings"
 	"weft/internal/review"
 	"weft/internal/slice"
 )
@@ -14,6 +16,7 @@ import (
 type Sheet struct {
 	Owner     string
 	Simulated bool
+	Verbose   bool // Text and Markdown list every finding
 	*Report
 }
 
@@ -48,20 +51,26 @@ func (r *Report) Summary() string {
 	return text
 }
 
-// Text writes the report for a terminal.
+// Text writes the report for a terminal: findings of one check that say the same are one
+// entry with their places, unless Verbose lists each.
 func (s *Sheet) Text(w io.Writer) {
-	for _, g := range groups(s.Findings) {
-		c := g.Check
-		fmt.Fprintf(w, "%s %s %s  %s\n", map[bool]string{true: "✗", false: "!"}[c.Severity.Rank() <= Error.Rank()], c.Severity, c.ID, c.Title)
-		for _, f := range g.Said {
-			fmt.Fprintf(w, "    %s%s\n      %s\n", f.Place, behind("  ", f.Place.At()), f.Text)
+	for _, e := range s.fold(s.Findings) {
+		c := e.check
+		fmt.Fprintf(w, "%s %s %s  %s%s\n", map[bool]string{true: "✗", false: "!"}[c.Severity.Rank() <= Error.Rank()], c.Severity, c.ID, c.Title, several(e.Len()))
+		for _, v := range e.said {
+			for i, line := range v.lines() {
+				fmt.Fprintf(w, "    %s%s\n", map[bool]string{true: "", false: "  "}[i == 0], line)
+			}
 		}
 		fmt.Fprintf(w, "    read    %s\n    limit   %s (%s)\n    remedy  %s\n\n", c.Reads, c.Limit, c.Source, c.Remedy)
 	}
 	if len(s.Unknown) > 0 {
 		fmt.Fprintln(w, "Not known, and so not fine")
-		for _, g := range slice.Group(s.Unknown, func(f Finding) string { return f.Check.ID + "\x00" + f.Text }) {
-			fmt.Fprintf(w, "  ? %s  %s\n      %s: %s\n", g[0].Check.ID, g[0].Check.Title, places(g), g[0].Text)
+		for _, e := range s.fold(s.Unknown) {
+			fmt.Fprintf(w, "  ? %s  %s%s\n", e.check.ID, e.check.Title, several(e.Len()))
+			for _, v := range e.said {
+				fmt.Fprintf(w, "      %s\n", findings.Wrap(v.where()+": "+v.text, width-8, "        "))
+			}
 		}
 		fmt.Fprintln(w)
 	}
@@ -71,25 +80,105 @@ func (s *Sheet) Text(w io.Writer) {
 	fmt.Fprintln(w, s.Summary()+".")
 }
 
+const (
+	width        = 80 // characters of a line of places
+	mostVariants = 5  // texts of one check that are shown
+	mostPlaces   = 6  // names of the places of one text
+)
+
+// An entry is what one check says, text by text.
+type entry struct {
+	findings.Entry[Finding]
+	check *Check
+	said  []statement
+}
+
+// fold puts findings of one check together.
+func (s *Sheet) fold(list []Finding) (out []entry) {
+	if s.Verbose {
+		return singly(list)
+	}
+	names := findings.Names{}
+	for _, f := range slices.Concat(s.Findings, s.Unknown) {
+		names.Add(f.Place.Device, f.Place.Part)
+	}
+	for _, e := range findings.Group(list, names, Finding.plain) {
+		x := entry{Entry: e, check: e.Variants[0].All[0].Check}
+		for _, v := range e.Variants[:min(mostVariants, len(e.Variants))] {
+			x.said = append(x.said, statement{v, v.Text})
+		}
+		if rest := e.Rest(mostVariants); len(rest.All) > 0 {
+			x.said = append(x.said, statement{rest, "each says something else: --verbose lists them"})
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// singly leaves every finding on its own.
+func singly(list []Finding) (out []entry) {
+	for _, g := range groups(list) {
+		x := entry{check: g.Check}
+		for _, f := range g.Said {
+			v := findings.Group([]Finding{f}, nil, Finding.plain)[0].Variants[0]
+			x.Variants, x.said = append(x.Variants, v), append(x.said, statement{v, f.Text})
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// plain is a finding by its check and its place.
+func (f Finding) plain() findings.Finding {
+	return findings.Finding{Cause: f.Check.ID, Text: f.Text, Place: findings.Place{Device: f.Place.Device, Part: f.Place.Part}}
+}
+
+func several(n int) string {
+	if n < 2 {
+		return ""
+	}
+	return fmt.Sprintf("  (%d)", n)
+}
+
+// A statement is one text of a check, with its places.
+type statement struct {
+	findings.Variant[Finding]
+	text string
+}
+
+// where names the places, and how many there are of more than one.
+func (s statement) where() string {
+	where := s.Where(mostPlaces)
+	if n := len(s.All); n > 1 {
+		return fmt.Sprintf("%d places: %s", n, where)
+	}
+	return where
+}
+
+// declared is where the files declare the places; "": nowhere.
+func (s statement) declared() string {
+	at := slice.Map(s.All, func(f Finding) string { return f.Place.At() })
+	return findings.Fold(slices.DeleteFunc(at, func(a string) bool { return a == "" }), mostPlaces)
+}
+
+// lines are the places, what is said of them, and where the files declare them.
+func (s statement) lines() []string {
+	at := s.declared()
+	if len(s.All) == 1 {
+		return []string{s.where() + behind("  ", at), s.text}
+	}
+	lines := append(strings.Split(findings.Wrap(s.where(), width-6, ""), "\n"), s.text)
+	if at != "" {
+		lines = append(lines, "declared in "+at)
+	}
+	return lines
+}
+
 func behind(space, text string) string {
 	if text == "" {
 		return ""
 	}
 	return space + text
-}
-
-// mostPlaces is how many places are named of what is the same at many.
-const mostPlaces = 6
-
-func places(list []Finding) string {
-	var names []string
-	for i, f := range list {
-		if i == mostPlaces {
-			return strings.Join(names, ", ") + fmt.Sprintf(" and %d more", len(list)-i)
-		}
-		names = append(names, f.Place.String())
-	}
-	return strings.Join(names, ", ")
 }
 
 // A Saying is a verdict as machines read it.
@@ -149,8 +238,10 @@ func (s *Sheet) table(w io.Writer, title string, list []Finding) {
 		return
 	}
 	fmt.Fprintf(w, "\n### %s\n\n| | check | where | what | remedy |\n|---|---|---|---|---|\n", title)
-	for _, f := range list {
-		fmt.Fprintf(w, "| %s | %s | %s%s | %s | %s |\n", f.Check.Severity, f.Check.ID, cell(f.Place.String()), behind(" ", cell(f.Place.At())), cell(f.Text), cell(f.Check.Remedy))
+	for _, e := range s.fold(list) {
+		for _, v := range e.said {
+			fmt.Fprintf(w, "| %s | %s | %s%s | %s | %s |\n", e.check.Severity, e.check.ID, cell(v.where()), behind(" ", cell(v.declared())), cell(v.text), cell(e.check.Remedy))
+		}
 	}
 }
 

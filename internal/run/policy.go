@@ -13,14 +13,10 @@ import (
 	"weft/plan"
 )
 
-// mostForbidden is how many changes are named that one policy forbids.
-const mostForbidden = 50
-
 // policed are the changes of a plan that policies of the files forbid, or cannot judge.
 func (s *Site) policed(made *plan.Plan) []plan.Refusal {
 	var list []plan.Refusal
 	for _, p := range s.Model.Policies {
-		n := 0
 		for _, step := range made.Steps {
 			if step.ID.Kind == plan.LedgerKind {
 				continue // weft's own books
@@ -32,14 +28,8 @@ func (s *Site) policed(made *plan.Plan) []plan.Refusal {
 			if why == "" {
 				continue
 			}
-			if n++; n > mostForbidden {
-				continue
-			}
 			list = append(list, plan.Refusal{ID: step.ID, Range: step.Range, Text: fmt.Sprintf("policy %q forbids it (%s): %s", p.Name, view.Place(p.Range), why),
 				Hint: "change the files so that it is allowed, or leave it out with --exclude"})
-		}
-		if n > mostForbidden {
-			list[len(list)-1].Text += fmt.Sprintf("; and %d more changes", n-mostForbidden)
 		}
 	}
 	return list

@@ -8,6 +8,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"weft/internal/findings"
+	"weft/internal/slice"
+	"weft/inventory/problem"
 )
 
 const (
@@ -21,16 +25,70 @@ const (
 // the lines themselves and the explanation. What it takes grows with the number
 // of problems, however long the files and their lines are.
 func Diagnostics(w io.Writer, s Style, files map[string]*hcl.File, diags hcl.Diagnostics) error {
-	for i, d := range diags {
+	shown := 0
+	for i, p := range alike(s, diags) {
 		if i == maxProblems {
-			_, err := fmt.Fprintf(w, "%d more problems are not shown.\n", len(diags)-i)
+			_, err := fmt.Fprintf(w, "%d more problems are not shown.\n", len(diags)-shown)
 			return err
 		}
-		if _, err := io.WriteString(w, diagnostic(s, files, d)); err != nil {
+		shown += 1 + len(p.also)
+		if _, err := io.WriteString(w, diagnostic(s, files, p.Diagnostic)+p.others()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// A repeatedProblem is a problem, and those that are alike, which are not shown in full.
+type repeatedProblem struct {
+	*hcl.Diagnostic
+	also hcl.Diagnostics
+}
+
+// alike puts problems together that have one summary, where there are more than a few.
+func alike(s Style, diags hcl.Diagnostics) (out []repeatedProblem) {
+	summary := func(d *hcl.Diagnostic) string { return fmt.Sprint(d.Severity, s.Names.Without(d.Summary)) }
+	many := map[string]int{}
+	for _, d := range diags {
+		many[summary(d)] += 1 + unlisted(d)
+	}
+	at := map[string]int{}
+	for _, d := range diags {
+		key := summary(d)
+		if i, ok := at[key]; ok && many[key] > mostSingle && !s.Verbose {
+			out[i].also = append(out[i].also, d)
+			continue
+		}
+		at[key] = len(out)
+		out = append(out, repeatedProblem{d, nil})
+	}
+	return out
+}
+
+func lineOf(d *hcl.Diagnostic) string {
+	if d.Subject == nil {
+		return ""
+	}
+	return Place(*d.Subject)
+}
+
+// others says where else a problem is.
+func (p repeatedProblem) others() string {
+	if len(p.also) == 0 {
+		return ""
+	}
+	n := unlisted(p.Diagnostic)
+	for _, d := range p.also {
+		n += 1 + unlisted(d)
+	}
+	text := fmt.Sprintf("%d more like this (see --verbose): %s", n, findings.Fold(slice.Map(p.also, lineOf), mostPlaces))
+	return findings.Wrap(text, detailWidth, "") + "\n\n"
+}
+
+// unlisted is how many problems like this one the language counted only.
+func unlisted(d *hcl.Diagnostic) int {
+	more, _ := hcl.DiagnosticExtra[problem.Alike](d)
+	return more.More
 }
 
 func diagnostic(s Style, files map[string]*hcl.File, d *hcl.Diagnostic) string {
@@ -50,7 +108,7 @@ func diagnostic(s Style, files map[string]*hcl.File, d *hcl.Diagnostic) string {
 		b.WriteByte('\n')
 	}
 	if d.Detail != "" {
-		b.WriteString(wrap(d.Detail, detailWidth) + "\n\n")
+		b.WriteString(findings.Wrap(d.Detail, detailWidth, "") + "\n\n")
 	}
 	return b.String()
 }
@@ -152,31 +210,4 @@ func toRune(text []byte) []byte {
 		}
 	}
 	return text
-}
-
-// wrap breaks lines at spaces so that they have at most width characters where
-// that is possible.
-func wrap(text string, width int) string {
-	var b strings.Builder
-	for i, line := range strings.Split(text, "\n") {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		length := 0
-		for j, word := range strings.Split(line, " ") {
-			n := utf8.RuneCountInString(word)
-			switch {
-			case j == 0:
-			case length+1+n > width && length > 0:
-				b.WriteByte('\n')
-				length = 0
-			default:
-				b.WriteByte(' ')
-				length++
-			}
-			b.WriteString(word)
-			length += n
-		}
-	}
-	return b.String()
 }

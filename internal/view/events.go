@@ -26,6 +26,7 @@ func JSON(w io.Writer) plan.Emit {
 // Progress writes the events that a waiting person wants to see as lines.
 func Progress(w io.Writer, s Style) plan.Emit {
 	var mu sync.Mutex
+	failed := 0
 	return func(e plan.Event) {
 		mark, ok := s.mark(e)
 		if !ok {
@@ -33,6 +34,14 @@ func Progress(w io.Writer, s Style) plan.Emit {
 		}
 		mu.Lock()
 		defer mu.Unlock()
+		if e.Type == plan.EventProbe && e.Level == "error" && !s.Verbose { // the result has them all
+			if failed++; failed > mostPlaces {
+				if failed == mostPlaces+1 {
+					fmt.Fprintf(w, "  %s further measurements fail: see the result\n", mark)
+				}
+				return
+			}
+		}
 		fmt.Fprintf(w, "  %s %s\n", mark, e.Message)
 	}
 }

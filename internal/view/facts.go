@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"weft/internal/findings"
 	"weft/internal/slice"
 )
 
@@ -53,11 +54,40 @@ func Facts(w io.Writer, tables []Table, remarks []Remark, lost []Lost, s Style) 
 	if len(lost) > 0 {
 		fmt.Fprintf(w, "\n%s\n", s.dress(bold, "Not reached"))
 	}
-	for _, of := range slice.Group(lost, func(l Lost) string { return l.Text + "\x00" + l.Hint }) {
-		fmt.Fprintf(w, "  %s %s  %s\n", s.dress(red, "✗"), names(of, func(l Lost) string { return l.Device }), of[0].Text)
-		adviceLine(w, of[0].Hint)
+	NotReached(w, lost, "  ", s)
+}
+
+// NotReached shows which devices did not answer and why, with words between the two. Devices
+// with one reason are one entry.
+func NotReached(w io.Writer, lost []Lost, words string, s Style) {
+	if s.Verbose {
+		for _, l := range lost {
+			fmt.Fprintf(w, "  %s %s%s%s\n", s.dress(red, "✗"), l.Device, words, l.Text)
+			adviceLine(w, l.Hint)
+		}
+		return
+	}
+	of := func(l Lost) findings.Finding {
+		return findings.Finding{Cause: s.Names.Without(l.Hint), Text: l.Text, Place: findings.Place{Device: l.Device}}
+	}
+	for _, e := range findings.Group(lost, s.Names, of) {
+		for _, v := range e.Variants {
+			where := v.Where(mostPlaces)
+			if n := len(v.All); n > mostPlaces {
+				where = fmt.Sprintf("%d devices: %s", n, where)
+			}
+			fmt.Fprintf(w, "  %s %s%s%s\n", s.dress(red, "✗"), where, words, v.Text)
+			if len(v.All) == 1 {
+				adviceLine(w, v.All[0].Hint)
+			} else {
+				adviceLine(w, e.Cause)
+			}
+		}
 	}
 }
+
+// mostPlaces is how many places of one cause are listed.
+const mostPlaces = 6
 
 // Remarks shows what is said of devices. What several have in common is said once.
 func Remarks(w io.Writer, remarks []Remark, s Style) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"weft/internal/findings"
 	"weft/internal/prove"
 	"weft/internal/slice"
 )
@@ -57,12 +58,58 @@ func judgements(w io.Writer, s Style, r *prove.Result) {
 		if off := Unmeasured(of); off != "" {
 			fmt.Fprintf(w, "      %s\n", off)
 		}
-		for _, j := range of {
-			if j.Verdict != prove.Pass && j.Verdict != prove.NotMeasured {
-				fmt.Fprintf(w, "      %s: %s, %s\n", j.Verdict, j.Pair, reason(j))
+		failing(w, s, of)
+	}
+}
+
+// failing shows the rows of a metric that did not pass: those that failed at the same place,
+// or say the same, are one entry with the pairs.
+func failing(w io.Writer, s Style, all []prove.Judgement) {
+	all = slice.Filter(all, func(j prove.Judgement) bool { return j.Verdict != prove.Pass && j.Verdict != prove.NotMeasured })
+	if s.Verbose {
+		for _, j := range all {
+			fmt.Fprintf(w, "      %s: %s, %s\n", j.Verdict, j.Pair, reason(j))
+		}
+		return
+	}
+	for _, e := range findings.Group(all, s.Names, finding) {
+		for i, v := range e.Variants {
+			first := v.All[0]
+			if i == mostVariants {
+				rest := e.Rest(i)
+				entry(w, fmt.Sprintf("%s: %d more of another kind each, see --verbose", first.Verdict, len(rest.All)), rest.Where(mostPlaces))
+				break
 			}
+			if len(v.All) <= mostSingle {
+				for _, j := range v.All {
+					fmt.Fprintf(w, "      %s: %s, %s\n", j.Verdict, j.Pair, reason(j))
+				}
+				continue
+			}
+			entry(w, fmt.Sprintf("%s: %d places, %s", first.Verdict, len(v.All), v.Text), v.Where(mostPlaces))
 		}
 	}
+}
+
+// entry shows what several places have in common, and the places.
+func entry(w io.Writer, text, where string) {
+	fmt.Fprintf(w, "      %s\n        %s\n", text, findings.Wrap(where, screenWidth-8, "        "))
+}
+
+const (
+	mostSingle   = 4  // findings with one cause that are shown one by one
+	mostVariants = 5  // texts of one cause that are shown
+	screenWidth  = 80 // characters
+)
+
+// finding is a judgement by its verdict and where the fault is: at its own place, at another,
+// or not known.
+func finding(j prove.Judgement) findings.Finding {
+	where := j.Where
+	if where == "at "+j.Pair {
+		where, j.Where = "there", "there"
+	}
+	return findings.Finding{Cause: string(j.Verdict) + "\x00" + where, Text: reason(j), Place: findings.Place{Device: j.Pair}}
 }
 
 // furthest is what lies furthest over its own limit.

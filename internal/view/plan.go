@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"weft/internal/findings"
 	"weft/internal/slice"
 	"weft/plan"
 )
@@ -35,7 +36,7 @@ func Plan(w io.Writer, p *plan.Plan, o Options) {
 		restarts(w, p, part[0].Phase, o.Style)
 	}
 	allowed(w, p, o.Style)
-	refusals(w, p, o.Style)
+	refusals(w, p.Refusals, "cannot be applied", o.Style)
 	leftAlone(w, p.Left, o.Style)
 	if o.Lines {
 		onlooking(w, p, o.Style)
@@ -70,9 +71,7 @@ func Drift(w io.Writer, p *plan.Plan, pending int, apart []plan.Refusal, o Optio
 		fmt.Fprintf(w, "\n%s %s  %s\n", o.dress(yellow, "~"), o.dress(bold, g.kind), g.where())
 		g.changes(w, Options{Style: o.Style, Lines: o.Lines})
 	}
-	for _, r := range p.Refusals {
-		refusal(w, r, "has changed, and cannot be set right", o.Style)
-	}
+	refusals(w, p.Refusals, "has changed, and cannot be set right", o.Style)
 	if len(p.Steps) > 0 {
 		fmt.Fprintf(w, "\n%s\n", o.dress(bold, "Repair"))
 		for _, g := range fold(p.Steps) {
@@ -81,9 +80,7 @@ func Drift(w io.Writer, p *plan.Plan, pending int, apart []plan.Refusal, o Optio
 	}
 	if len(apart) > 0 {
 		fmt.Fprintf(w, "\n%s\n", o.dress(bold, "Conflicts over what weft has not applied"))
-		for _, r := range apart {
-			refusal(w, r, "cannot be applied", o.Style)
-		}
+		refusals(w, apart, "cannot be applied", o.Style)
 	}
 	leftAlone(w, p.Left, o.Style)
 	sum := fmt.Sprintf("Drift: %s changed since weft applied it.", count(p.Drifted(), "resource was", "resources were"))
@@ -182,22 +179,17 @@ func planDevices(w io.Writer, p *plan.Plan, o Options) {
 		id := d.Identity
 		return strings.Join(slices.Concat([]string{d.Error, d.Hint, id.System, id.Serial, id.Method}, id.Warnings, id.NotUnderstood), "\x00")
 	}
+	lost := slice.Filter(p.Devices, func(d plan.PlannedDevice) bool { return d.Error != "" })
 	for _, devices := range slice.Group(p.Devices, says) {
 		names := slice.Map(devices, func(d plan.PlannedDevice) string { return d.Address })
-		if d := devices[0]; !o.Concise || d.Error != "" || len(d.Identity.Warnings)+len(d.Identity.NotUnderstood) > 0 {
+		if d := devices[0]; d.Error == "" && (!o.Concise || len(d.Identity.Warnings)+len(d.Identity.NotUnderstood) > 0) {
 			planDevice(w, d, few(names), o.Style)
 		}
 	}
+	NotReached(w, slice.Map(lost, func(d plan.PlannedDevice) Lost { return Lost{Device: d.Address, Text: d.Error, Hint: d.Hint} }), "  ", o.Style)
 }
 
 func planDevice(w io.Writer, d plan.PlannedDevice, names string, s Style) {
-	if d.Error != "" {
-		fmt.Fprintf(w, "  %s %s  %s\n", s.dress(red, "✗"), names, d.Error)
-		if d.Hint != "" {
-			fmt.Fprintf(w, "      hint: %s\n", d.Hint)
-		}
-		return
-	}
 	id := d.Identity.System
 	if d.Identity.Serial != "" {
 		id += ", serial " + d.Identity.Serial
@@ -212,13 +204,13 @@ func planDevice(w io.Writer, d plan.PlannedDevice, names string, s Style) {
 	}
 }
 
-// few lists names, and of a large number only the first.
+// few lists names; of a large number it folds those that differ in numbers.
 func few(names []string) string {
 	const most = 12
 	if len(names) <= most {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	return findings.Fold(names, most)
 }
 
 // allowed names what loses data because the user has allowed it.
@@ -234,16 +226,42 @@ func allowed(w io.Writer, p *plan.Plan, s Style) {
 	}
 }
 
-func refusals(w io.Writer, p *plan.Plan, s Style) {
-	for _, r := range p.Refusals {
-		refusal(w, r, "cannot be applied", s)
+// refusals shows what cannot be applied: resources that are refused for one reason are one
+// entry.
+func refusals(w io.Writer, list []plan.Refusal, what string, s Style) {
+	of := func(r plan.Refusal) findings.Finding {
+		return findings.Finding{Cause: s.Names.Without(r.Hint), Text: r.Text, Place: findings.Place{Device: r.ID.Device, Part: r.ID.Kind + " " + r.ID.Name}}
+	}
+	if s.Verbose {
+		for _, r := range list {
+			refusal(w, r, what, s)
+		}
+		return
+	}
+	for _, e := range findings.Group(list, s.Names, of) {
+		for _, v := range e.Variants {
+			if len(v.All) <= mostSingle {
+				for _, r := range v.All {
+					refusal(w, r, what, s)
+				}
+				continue
+			}
+			at := slice.Map(v.All, func(r plan.Refusal) string { return Place(r.Range) })
+			fmt.Fprintf(w, "\n%s %d resources %s\n  %s\n  %s  %s\n", s.dress(red, "✗"), len(v.All), what,
+				findings.Wrap(v.Where(mostPlaces), screenWidth-2, "  "), findings.Fold(at, mostPlaces), v.Text)
+			adviceBelow(w, e.Cause)
+		}
 	}
 }
 
 func refusal(w io.Writer, r plan.Refusal, what string, s Style) {
 	fmt.Fprintf(w, "\n%s %s %s\n  %s  %s\n", s.dress(red, "✗"), r.ID, what, Place(r.Range), r.Text)
-	if r.Hint != "" {
-		fmt.Fprintf(w, "  hint  %s\n", strings.ReplaceAll(r.Hint, "\n", "\n        "))
+	adviceBelow(w, r.Hint)
+}
+
+func adviceBelow(w io.Writer, hint string) {
+	if hint != "" {
+		fmt.Fprintf(w, "  hint  %s\n", strings.ReplaceAll(hint, "\n", "\n        "))
 	}
 }
 

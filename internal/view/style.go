@@ -7,11 +7,15 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"weft/internal/findings"
 )
 
 // A Style says how text is dressed. Colour is never the only sign.
 type Style struct {
-	Color bool
+	Color   bool
+	Verbose bool           // every finding is listed; else those with one cause are one entry
+	Names   findings.Names // of devices and ports, which texts of findings repeat
 
 	key string // by which a screen knows it as weft's
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,28 +19,23 @@ const bars = 24
 // Verify shows what a verification has measured and how it was judged.
 func Verify(w io.Writer, r *prove.Result, s Style) {
 	low, high := span(r)
-	what := ""
-	for _, row := range bySize(r.Rows) {
-		if now := Measured(row.Probe, row.Size); now != what {
-			if what != "" {
-				fmt.Fprintln(w)
-			}
-			what = now
-			size, rest, _ := strings.Cut(what, " ")
-			unit, rest, _ := strings.Cut(rest, " ")
-			depth := ""
-			if row.Probe == "" {
-				depth = fmt.Sprintf(", queue depth %d", row.Depth)
-			}
-			fmt.Fprintf(w, "%s %s%s\n", s.dress(bold, size+" "+unit), rest, depth)
-			header(w, s, low, high)
-			for _, l := range r.Local {
-				if row.Probe == "" && l.Size == row.Size {
-					line(w, s, r, l, low, high)
-				}
-			}
+	first := true
+	for what, rows := range slice.Group(r.Rows, func(r *prove.Row) string { return Measured(r.Probe, r.Size) }) {
+		if !first {
+			fmt.Fprintln(w)
 		}
-		line(w, s, r, row, low, high)
+		first = false
+		size, rest, _ := strings.Cut(what, " ")
+		unit, rest, _ := strings.Cut(rest, " ")
+		depth := ""
+		if rows[0].Probe == "" {
+			depth = fmt.Sprintf(", queue depth %d", rows[0].Depth)
+			local := slice.Filter(r.Local, func(l *prove.Row) bool { return l.Size == rows[0].Size })
+			rows = slices.Concat(local, rows)
+		}
+		fmt.Fprintf(w, "%s %s%s\n", s.dress(bold, size+" "+unit), rest, depth)
+		header(w, s, low, high)
+		measurements(w, s, r, rows, low, high)
 	}
 	if len(r.Rows) > 0 {
 		fmt.Fprintln(w)
@@ -219,14 +215,6 @@ func throughputs(w io.Writer, s Style, r *prove.Result) {
 	}
 }
 
-// bySize orders rows by what is measured and keeps their order within that.
-func bySize(rows []*prove.Row) (out []*prove.Row) {
-	for _, same := range slice.Group(rows, func(r *prove.Row) string { return Measured(r.Probe, r.Size) }) {
-		out = append(out, same...)
-	}
-	return out
-}
-
 // Measured is what a probe measures, for people: 4 KiB reads.
 func Measured(probe string, size int) string {
 	switch probe {
@@ -263,10 +251,7 @@ func header(w io.Writer, s Style, low, high time.Duration) {
 }
 
 func line(w io.Writer, s Style, r *prove.Result, row *prove.Row, low, high time.Duration) {
-	from, to, plane := short(row.Initiator)+" "+row.ProbeResult.Local, short(row.Target)+" "+row.Remote, row.Plane
-	if row.Plane == "" {
-		from, to, plane = short(row.Initiator), "its own storage", "local"
-	}
+	from, to, plane := ends(row)
 	added := "–"
 	if d, ok := r.Added(row); ok && row.Plane != "" {
 		added = Duration(d)
@@ -288,6 +273,14 @@ func line(w io.Writer, s Style, r *prove.Result, row *prove.Row, low, high time.
 	fmt.Fprintf(w, "%s %s %s %s %s  %s\n",
 		padLeft(Duration(row.P50), 8), padLeft(Duration(row.P99), 8), padLeft(Duration(row.P999), 8), padLeft(added, 8),
 		padLeft(fmt.Sprint(row.Samples), 8), s.dress(cyan, drawn))
+}
+
+// ends are both ends of a row and the plane between them.
+func ends(row *prove.Row) (from, to, plane string) {
+	if row.Plane == "" {
+		return short(row.Initiator), "its own storage", "local"
+	}
+	return short(row.Initiator) + " " + row.ProbeResult.Local, short(row.Target) + " " + row.Remote, row.Plane
 }
 
 // spark draws a histogram on a logarithmic scale that all rows share.

@@ -2,7 +2,6 @@ package language
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"weft/inventory/problem"
@@ -44,7 +43,7 @@ func (e *evaluator) finish() hcl.Diagnostics {
 	}
 	for k, details := range seen {
 		if more := len(details) - problem.MaxAlike; more > 0 {
-			last[k].Detail += fmt.Sprintf("\n\nAnd %d more like this.", more)
+			problem.AndMore(last[k], more)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *hcl.Diagnostic) int {

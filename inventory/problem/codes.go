@@ -139,7 +139,7 @@ const (
 
 // CodeOf returns the code of a diagnostic that Load or Evaluate returned.
 func CodeOf(d *hcl.Diagnostic) Code {
-	c, _ := d.Extra.(Code)
+	c, _ := hcl.DiagnosticExtra[Code](d)
 	return c
 }
 
@@ -179,3 +179,19 @@ func Where(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.Filename, r.Start
 // MaxAlike is how many problems of one kind are shown at one place: a block
 // may have thousands of instances.
 const MaxAlike = 3
+
+// Alike is the extra of the last problem of one kind at one place that is kept: how many more
+// there are, besides the code of the problem.
+type Alike struct {
+	More  int
+	extra any
+}
+
+// UnwrapDiagnosticExtra is the extra that the problem has without others like it.
+func (a Alike) UnwrapDiagnosticExtra() any { return a.extra }
+
+// AndMore notes on a problem how many more like it are not kept.
+func AndMore(d *hcl.Diagnostic, more int) {
+	d.Detail += fmt.Sprintf("\n\nAnd %d more like this.", more)
+	d.Extra = Alike{more, d.Extra}
+}
