@@ -33,6 +33,12 @@ func (a *app) hollow() func(*inventory.Target) string {
 	}
 }
 
+// guests reports whether the servers of the lab that is up are guests with real kernels.
+func (a *app) guests() bool {
+	s, err := lab.Running(a.dir)
+	return err == nil && s != nil && slices.ContainsFunc(s.Devices, func(d lab.Device) bool { return d.Kind == "guest" })
+}
+
 // labPassword is one that vCenters of labs take from whoever has no other.
 const labPassword = lab.VCenterPassword
 

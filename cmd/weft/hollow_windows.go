@@ -22,3 +22,6 @@ func labHosts(string, *discoverFlags) error {
 func (a *app) labVCenter(string) (at netip.AddrPort, sha256 string, err error) {
 	return at, "", errors.New("the lab does not run on Windows")
 }
+
+// guests: there is no lab on Windows.
+func (a *app) guests() bool { return false }

@@ -69,7 +69,7 @@ debootstrap; the first time the image is built, which takes some minutes.`,
 			if err != nil {
 				return err
 			}
-			l, err := lab.Start(ctx, m, lab.Options{Dir: a.dir, Log: a.stderr, Real: real, Agents: a.agents.Open})
+			l, err := lab.Start(ctx, m, lab.Options{Dir: a.dir, Log: a.stderr, Real: real, Lacks: shortOf(m, real).lines(m, a.dir), Agents: a.agents.Open})
 			if err != nil {
 				return err
 			}
@@ -83,6 +83,9 @@ debootstrap; the first time the image is built, which takes some minutes.`,
 }
 
 func (a *app) labIsUp(s *lab.State) {
+	for _, text := range s.Lacks {
+		a.say("! " + text)
+	}
 	a.say(fmt.Sprintf("The lab is up: %s on loopback. Use it with --lab; stop it with: weft -C %s lab down", s.Describe(), a.dir))
 	for _, w := range s.Without {
 		a.say("! " + w)

@@ -160,7 +160,10 @@ func (a *app) plan(ctx context.Context, f planFlags) (*run.Site, *plan.Plan, err
 	if err != nil {
 		return nil, nil, err
 	}
-	a.rehearsal.patient(m)
+	if a.lab && a.rehearsal == nil {
+		a.tellShortfall(m)
+	}
+	a.rehearsal.fit(m)
 	p, err := a.open(m)
 	if err != nil {
 		return nil, nil, err

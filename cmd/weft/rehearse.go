@@ -23,11 +23,29 @@ const (
 	patientCommand = 10 * time.Minute
 )
 
-// patient gives guests time to answer, whatever the files give servers.
-func (r *rehearsal) patient(m *inventory.Model) {
-	if r == nil || !r.real {
+// fit makes a model one that the twin can carry out: guests get time to answer, whatever the
+// files give servers; storage of SIMULATED servers goes over TCP; nothing connects to targets
+// that weft does not run.
+func (r *rehearsal) fit(m *inventory.Model) {
+	if r == nil {
 		return
 	}
+	short := shortOf(m, r.real)
+	for _, t := range short.rdma {
+		t.Transport, t.AllowDegraded = []string{"rdma", "tcp"}, true
+	}
+	for _, i := range m.Initiators {
+		for _, c := range i.Connects {
+			c.To = slices.DeleteFunc(slices.Clone(c.To), func(t *inventory.Target) bool { return t.Engine == "external" })
+		}
+		i.Connects = slices.DeleteFunc(slices.Clone(i.Connects), func(c *inventory.Connect) bool { return len(c.To) == 0 })
+	}
+	if r.real {
+		giveTime(m)
+	}
+}
+
+func giveTime(m *inventory.Model) {
 	if usual := m.DefaultConnection(); !slices.Contains(m.Connections, usual) {
 		usual.Addr = "connection.default"
 		m.Connections = append(m.Connections, usual)

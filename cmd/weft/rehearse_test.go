@@ -20,11 +20,11 @@ func TestRehearsalInGuests(t *testing.T) {
 		}
 		declared := &inventory.Connection{ConnectTimeout: time.Second, CommandTimeout: time.Hour}
 		m := &inventory.Model{Connections: []*inventory.Connection{declared}}
-		r.patient(m)
+		r.fit(m)
 		usual := m.DefaultConnection()
 		if got := usual.ConnectTimeout == patientConnect && declared.ConnectTimeout == patientConnect; got != real || declared.CommandTimeout != time.Hour {
 			t.Errorf("real %t: %v, %+v", real, usual, declared)
 		}
 	}
-	(*rehearsal)(nil).patient(new(inventory.Model)) // no rehearsal
+	(*rehearsal)(nil).fit(new(inventory.Model)) // no rehearsal
 }

@@ -36,6 +36,8 @@ software, by Soft-RoCE or Soft-iWARP, also for cards that would do it themselves
 storage goes over it; switches and other hosts stay SIMULATED.
 Nobody is asked for approval, soaks are short, windows are open, and limits on
 time and throughput are not judged: a twin shows that it works, not how fast.
+A SIMULATED twin has no RDMA and no array of others: storage then goes over TCP, and
+connections to external targets are left out, as the first line says.
 What it cannot show is said at the end.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if real {
@@ -66,6 +68,9 @@ func (a *app) onTwin(ctx context.Context, m *inventory.Model, real bool) (err er
 	dir, err := os.MkdirTemp(base, "rehearsal-")
 	if err != nil {
 		return fmt.Errorf("rehearse: %w", err)
+	}
+	for _, text := range shortOf(m, real).inTwin(m, a.dir) {
+		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: text})
 	}
 	a.note("starts the twin")
 	log := io.Discard

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	longestNumber = 9 // digits; longer ones are text
+	longestNumber = 9  // digits; longer ones are text
 	mostRanges    = 12 // in one position of a name
 )
 

@@ -35,6 +35,7 @@ type State struct {
 	Token   string    `json:"token"`   // which every request has to name
 	Devices []Device  `json:"devices"`
 	Without []string  `json:"without,omitempty"` // what is described and not simulated, and why
+	Lacks   []string  `json:"lacks,omitempty"`   // what the files need and no lab like this has, for people
 }
 
 // Device is one simulated device.

@@ -23,9 +23,10 @@ import (
 
 // Options are how a lab is started.
 type Options struct {
-	Dir  string    // the directory of the HCL files
-	Log  io.Writer // told what happens, a line each; nil: nobody
-	Real bool      // servers are guests with real kernels; switches are simulated
+	Dir   string    // the directory of the HCL files
+	Log   io.Writer // told what happens, a line each; nil: nobody
+	Real  bool      // servers are guests with real kernels; switches are simulated
+	Lacks []string  // of its state
 	// Agents gives the executable of an agent for a platform, and its SHA-256; nil: there
 	// are none.
 	Agents func(goos, goarch, name string) (exe []byte, sum string, err error)
@@ -39,6 +40,7 @@ type Lab struct {
 	devices  []*device
 	vcenters []*vcenter
 	without  []string  // of its state
+	lacks    []string  // of its state
 	guests   io.Closer // ends the guests; nil: there are none
 	network  *simserver.Network
 	control  *control
@@ -58,7 +60,7 @@ type Lab struct {
 //
 // The lab runs until Stop; ctx is for starting only.
 func Start(ctx context.Context, m *inventory.Model, o Options) (_ *Lab, err error) {
-	l := &Lab{place: newPlace(o.Dir), log: &logger{w: o.Log}, agents: o.Agents, quit: make(chan struct{})}
+	l := &Lab{place: newPlace(o.Dir), log: &logger{w: o.Log}, agents: o.Agents, lacks: o.Lacks, quit: make(chan struct{})}
 	if err := l.place.lock(); err != nil {
 		if running, rerr := Running(o.Dir); rerr == nil && running != nil {
 			err = hint.Wrap(fmt.Errorf("a lab is up for this directory already, since %s (process %d)",
@@ -220,7 +222,7 @@ func (l *Lab) shutdown() error {
 func (l *Lab) wanted() { l.ask.Do(func() { close(l.quit) }) }
 
 func (l *Lab) describe() State {
-	s := State{Warning: Warning, PID: os.Getpid(), Started: time.Now(), Control: l.control.addr(), Token: l.control.token, Without: l.without}
+	s := State{Warning: Warning, PID: os.Getpid(), Started: time.Now(), Control: l.control.addr(), Token: l.control.token, Without: l.without, Lacks: l.lacks}
 	for _, d := range l.devices {
 		s.Devices = append(s.Devices, Device{Name: d.name, Kind: d.kind, Block: d.addr, Address: d.address(), User: d.user, Login: cmp.Or(d.login, d.user)})
 	}
