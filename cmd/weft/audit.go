@@ -6,13 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+	"testing/fstest"
 
 	"github.com/spf13/cobra"
 
 	"weft/internal/hint"
 	"weft/internal/run"
+	"weft/inventory/language"
 	"weft/plan"
+	"weft/plan/rollout"
 )
 
 // eventAudit is the event of a trail that was verified.
@@ -25,15 +29,25 @@ func (a *app) auditCmd() *cobra.Command {
 phase and with which signature, what may stay without a verdict, who paused it or
 unlocked its devices, and what it came to. Each entry names the sum of the one before.`,
 	}
-	cmd.AddCommand(&cobra.Command{
-		Use: "verify [RUN|FILE]", Short: "Check that the trail of a run is whole", Args: counted(cobra.MaximumNArgs(1)),
+	verify := &cobra.Command{
+		Use: "verify [RUN|FILE]", Short: "Check that the trail of a run is whole, and who signed", Args: counted(cobra.MaximumNArgs(1)),
 		Long: `verify checks the trail of the latest run, of RUN, or of a FILE that export has
 written: that no entry was changed, left out or put in, and, of a run that is kept
 here, that it ends with the state which that is in. It prints the sum of the last entry;
 who notes it can tell later whether entries were taken off the end. It exits 3 where the
-trail is not whole.`,
+trail is not whole.
+
+Entries without a signature are marked as claims: a trail is a chain of sums without a key,
+and anybody who may write to the store can write another one. With --signers, verify checks
+by that list who signed the approvals in it, that each phase has as many as the plan asks
+for, and that every phase which passed has them. Name the list of signers that the run
+began with.`,
 		RunE: a.does(a.auditVerify),
-	}, &cobra.Command{
+	}
+	s := verify.Flags()
+	s.StringVar(&a.approvals.signers, "signers", "", "check who signed by this list: an ALLOWED_SIGNERS file outside of the repository, or COMMIT:PATH (also WEFT_SIGNERS)")
+	s.StringArrayVar(&a.approvals.authors, "author", nil, "with --signers: who wrote what was rolled out (also WEFT_AUTHORS, by commas; else as the run recorded it); may be repeated")
+	cmd.AddCommand(verify, &cobra.Command{
 		Use: "export [RUN]", Short: "Write the trail of a run as JSON lines", Args: counted(cobra.MaximumNArgs(1)), Annotations: noEvents(),
 		Long: `export writes the trail of the latest run, or of RUN: one entry a line, which verify
 and every reader of JSON lines takes.`,
@@ -82,15 +96,74 @@ func (a *app) auditVerify(ctx context.Context, args []string) error {
 	if err != nil {
 		return &codeError{exitFailed, fmt.Errorf("the trail is not whole: %w", err)}
 	}
+	by := make([][]string, len(list))
+	known, err := a.knownSigners(ctx)
+	if err != nil {
+		return err
+	}
+	if known != nil {
+		c, notes := a.auditCase(ctx, rec)
+		c.Signers = *known
+		if by, err = c.Judge(list); err != nil {
+			return &codeError{exitFailed, fmt.Errorf("the trail is whole, and not what was signed:\n%w", err)}
+		}
+		for _, note := range notes {
+			a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: note})
+		}
+	}
+	claims := 0
+	for i := range list {
+		if list[i].Claimed() {
+			claims++
+		}
+	}
 	if a.json {
-		a.emit(plan.Event{Type: eventAudit, Message: fmt.Sprintf("the trail of run %s is whole", list[0].Run), Data: map[string]any{"entries": list, "last": last}})
+		a.emit(plan.Event{Type: eventAudit, Message: fmt.Sprintf("the trail of run %s is whole", list[0].Run),
+			Data: map[string]any{"entries": list, "last": last, "claims": claims, "signers_checked": known != nil, "signed_by": by}})
 		return nil
 	}
-	for _, x := range list {
-		fmt.Fprintf(a.stdout, "%s  %-10s %s\n", x.Time.Format("2006-01-02 15:04:05"), x.What, entryText(x))
+	for i := range list {
+		x := &list[i]
+		fmt.Fprintf(a.stdout, "%s  %-10s %s\n", x.Time.Format("2006-01-02 15:04:05"), x.What, entryText(*x))
+		if by[i] != nil {
+			fmt.Fprintf(a.stdout, "%33ssigned by %s\n", "", strings.Join(by[i], " and "))
+		}
 	}
-	_, err = fmt.Fprintf(a.stdout, "The trail of run %s is whole: %d entries, the last is %s.\n", list[0].Run, len(list), last)
+	checked := "signatures were not checked against a list: --signers"
+	if known != nil {
+		checked = "every approval is signed by " + known.Digest[:len("sha256-")+12] + "…"
+	}
+	_, err = fmt.Fprintf(a.stdout, "The trail of run %s is whole: %d entries, the last is %s; %d carry no signature and are claims of those who may write to the store; %s.\n",
+		list[0].Run, len(list), last, claims, checked)
 	return err
+}
+
+// auditCase is what the plan of a run asks of its approvals, and what cannot be checked.
+func (a *app) auditCase(ctx context.Context, rec *run.Record) (c run.AuditCase, notes []string) {
+	c.Authors = a.namedAuthors()
+	if rec == nil {
+		notes = append(notes, "the trail is a file: how many approvals a phase needs stands in the plan, which is kept with the run, and was not checked")
+	} else {
+		c.Owner, c.Passed = rec.Owner, rec.State == rollout.Passed
+		if c.Authors == nil && rec.Run != nil {
+			c.Authors = rec.Run.Authors
+		}
+		p, err := rec.Plan(ctx)
+		if err == nil {
+			if m, diags := readFiles(sourcesOf(p), language.Options{Values: valuesOf(p), Secrets: fstest.MapFS{}, LookupEnv: standIn}); !diags.HasErrors() {
+				c.Spec = run.SpecOf(m)
+			}
+		}
+		if c.Spec == nil {
+			notes = append(notes, "how many approvals a phase needs was not checked: the plan of the run cannot be read")
+		} else {
+			c.Spec.Phases = slices.DeleteFunc(c.Spec.Phases, func(p rollout.Phase) bool { return !rec.Run.Has(p.Name) })
+		}
+	}
+	if c.Authors == nil {
+		notes = append(notes, "whether authors approved their own change was not checked: name them with --author")
+	}
+	return c, notes
 }
 
 // entryText is an entry without its time.
@@ -100,6 +173,9 @@ func entryText(x run.AuditEntry) string {
 		if part != "" {
 			text += "  " + part
 		}
+	}
+	if x.Claimed() {
+		text += "  (claim)"
 	}
 	for _, key := range x.Keys() {
 		text += "\n" + strings.Repeat(" ", 33) + "key " + key

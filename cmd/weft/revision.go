@@ -92,15 +92,22 @@ func (a *app) commitOf(ctx context.Context, full string) (string, error) {
 // upstream is the branch that clones of a remote begin with.
 const upstream = "refs/remotes/origin/HEAD"
 
+// namedAuthors are those of --author or WEFT_AUTHORS; nil: none is named.
+func (a *app) namedAuthors() []string {
+	if len(a.approvals.authors) > 0 {
+		return a.approvals.authors
+	}
+	if list := strings.FieldsFunc(os.Getenv("WEFT_AUTHORS"), func(r rune) bool { return r == ',' || r == ' ' }); len(list) > 0 {
+		return list
+	}
+	return nil
+}
+
 // writers are who wrote what is rolled out: as they are given, or authors and committers
 // of every commit since the base, or since the merge base with the upstream branch. An
 // error says why nobody knows them.
 func (a *app) writers(ctx context.Context, base string, p *plan.Plan) ([]string, error) {
-	list := a.approvals.authors
-	if list == nil {
-		list = strings.FieldsFunc(os.Getenv("WEFT_AUTHORS"), func(r rune) bool { return r == ',' || r == ' ' })
-	}
-	if len(list) > 0 {
+	if list := a.namedAuthors(); list != nil {
 		return list, nil
 	}
 	unknown := func(format string, args ...any) ([]string, error) {

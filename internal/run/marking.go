@@ -30,6 +30,8 @@ type Marking struct {
 
 	Simulated bool `json:"simulated,omitempty"` // they are those of the lab
 
+	Taking *Abandoned `json:"taking,omitempty"` // the run whose devices this one takes over, until that is done
+
 	records *Records
 	store   store.Store
 }
@@ -99,8 +101,14 @@ func (r *Records) Mine(m plan.Mark) bool {
 // already stays.
 func (r *Record) mark(ctx context.Context, in *plan.Input, c *crew, of plan.Mark, devices []string) (*Marking, error) {
 	m, err := r.records.marking(ctx, r.ID)
-	if err != nil || m != nil && m.Made && !m.Over {
-		return m, err
+	if err != nil {
+		return nil, err
+	}
+	if m != nil && !m.Over && m.Taking != nil && r.records.taken == nil { // it was cut off while it took devices over
+		r.records.takes, r.records.taken = m.Taking.Mark.Run, m.Taking
+	}
+	if m != nil && m.Made && !m.Over {
+		return m, m.took(ctx, in)
 	}
 	of.Format, of.Run, of.Owner, of.Who, of.Token = plan.MarkFormat, r.ID, in.Owner, Holder().Who, rand.Text()
 	of.Since, of.Commit = time.Now().UTC(), r.Head.Commit
@@ -110,7 +118,7 @@ func (r *Record) mark(ctx context.Context, in *plan.Input, c *crew, of plan.Mark
 	} else {
 		first.Mine = r.records.mineOf(r.ID, of.Token)
 	}
-	m = &Marking{Mark: of, Devices: devices, Simulated: in.Simulated, records: r.records, store: r.store}
+	m = &Marking{Mark: of, Devices: devices, Simulated: in.Simulated, Taking: r.records.taken, records: r.records, store: r.store}
 	if err := m.save(ctx); err != nil {
 		return nil, err
 	}
@@ -128,7 +136,19 @@ func (r *Record) mark(ctx context.Context, in *plan.Input, c *crew, of plan.Mark
 	if err := m.save(ctx); err != nil {
 		return nil, err
 	}
-	return m, r.records.succeed(ctx, in, m)
+	return m, m.took(ctx, in)
+}
+
+// took ends the run that this one has taken over, if it has.
+func (m *Marking) took(ctx context.Context, in *plan.Input) error {
+	if m.Taking == nil {
+		return nil
+	}
+	if err := m.records.succeed(ctx, in, m); err != nil {
+		return err
+	}
+	m.Taking = nil
+	return m.save(ctx)
 }
 
 // mineOf is Mine while a run is marked for the first time: one of that name is

@@ -39,8 +39,16 @@ func (r *Records) KeepPlan(ctx context.Context, p *plan.Plan, by string) (store.
 	return d, r.trouble(err)
 }
 
+// leastDigits are how many digits of a digest name a plan: with fewer, whoever may keep plans
+// could make one with the same beginning.
+const leastDigits = 16
+
 // PlanText reads a plan that is kept, by its digest or the beginning of it.
 func (r *Records) PlanText(ctx context.Context, digest string) ([]byte, error) {
+	if digits := strings.TrimPrefix(digest, "sha256-"); len(digits) < leastDigits || strings.Trim(digits, "0123456789abcdef") != "" {
+		return nil, because(Misused, hint.Wrap(fmt.Errorf("store:%s: a plan is named by sha256- and at least %d hexadecimal digits", digest, leastDigits),
+			"weft plan --out shows them; all 64 cannot be taken by another plan"))
+	}
 	s, err := r.use(ctx)
 	if err != nil {
 		return nil, err
@@ -57,7 +65,7 @@ func (r *Records) PlanText(ctx context.Context, digest string) ([]byte, error) {
 		}
 	}
 	switch {
-	case len(found) == 0 || digest == "":
+	case len(found) == 0:
 		return nil, because(Misused, hint.Wrap(fmt.Errorf("no plan %q is kept in %s", digest, r.Where()), "weft plan --out FILE keeps one there"))
 	case len(found) > 1:
 		return nil, because(Misused, fmt.Errorf("%s is the beginning of %d plans: %s", digest, len(found), hint.Few(found, ", ")))
