@@ -41,9 +41,9 @@ type access struct {
 	admin string // public key
 	note  func(string)
 	s     *server.Server
+	front *front   // nil: nobody else reaches the server
 	names sync.Map // of members by public key
 
-	ready   chan struct{} // closed once tenants may come
 	mu      sync.RWMutex
 	tenants map[string]*tenant // by public key
 	broker  *broker
@@ -64,7 +64,7 @@ type tenant struct {
 const most = 256
 
 func newAccess(admin string, note func(string)) *access {
-	return &access{admin: admin, note: note, ready: make(chan struct{}), tenants: map[string]*tenant{}}
+	return &access{admin: admin, note: note, tenants: map[string]*tenant{}}
 }
 
 // attach makes the global account's exports, before the server starts.
@@ -101,11 +101,6 @@ func (a *access) Check(c server.ClientAuthentication) bool {
 	if !ok || !signed(o.Nkey, o.Sig, c.GetNonce()) {
 		return false
 	}
-	// Accounts are made once the server has started: before, they would have it look for
-	// streams in each of them, and in the global account no more.
-	if o.Nkey != a.admin {
-		<-a.ready
-	}
 	// The lock is kept until the client is in its account, where drop finds it.
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -121,7 +116,10 @@ func (a *access) Check(c server.ClientAuthentication) bool {
 		}
 		user.Account, user.Permissions = t.account, t.perms
 	}
-	return as.RegisterNkeyUser(user) == nil
+	if as.RegisterNkeyUser(user) != nil {
+		return false
+	}
+	return c.RemoteAddress() == nil || c.RemoteAddress().Network() == "pipe" || a.front != nil && a.front.loggedIn(c.RemoteAddress())
 }
 
 func signed(key, sig string, nonce []byte) bool {
@@ -219,9 +217,10 @@ func (a *access) drop(t *tenant) {
 	}
 }
 
-// open lets in the members that the server knew last, and whom the broker serves.
+// open lets in the members that the server knew last, and whom the broker serves. The
+// server has started: with accounts before, it would look for streams in each of them, and
+// in the global account no more.
 func (a *access) open(b *broker, known []Member) error {
-	defer close(a.ready)
 	a.broker = b
 	return a.admit(known)
 }

@@ -89,6 +89,9 @@ func (k *keeper) load(ctx context.Context) error {
 	}
 	was := k.at
 	k.at = at
+	if was == 0 && k.p.free() < 64<<10 {
+		return nil // a write that fails would stop the store, reads included
+	}
 	if err := k.say(ctx); err != nil {
 		k.at = was // so that it is read, and said, again
 		return err

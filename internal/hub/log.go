@@ -13,7 +13,8 @@ import (
 // source of lines has a number of lines a minute: each credential, and all others together.
 type log struct {
 	to   func(string)
-	name func(key string) string // of a credential; nil: none is known
+	name func(key string) string  // of a credential; nil: none is known
+	from func(addr string) string // where a client is; nil: as the server says
 
 	mu    sync.Mutex
 	since time.Time
@@ -43,6 +44,9 @@ func (l *log) note(text string) {
 		text = strings.ReplaceAll(text, m[0], source)
 	} else if rest, ok := strings.CutPrefix(text, refused); ok {
 		source, _, _ = strings.Cut(rest, ": ")
+	}
+	if addr, rest, ok := strings.Cut(text, " - cid:"); ok && l.from != nil {
+		text = l.from(addr) + " - cid:" + rest
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

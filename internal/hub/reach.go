@@ -60,7 +60,7 @@ func (p *Place) Reach() (*Session, error) {
 	err = p.settle(alone)
 	if err == nil {
 		var r *running
-		if r, err = p.start(p.bare(), nil, nil); err == nil {
+		if r, err = p.start(p.bare(), nil, nil, nil); err == nil {
 			return &Session{p: p, lock: lock, r: r}, nil
 		}
 	}

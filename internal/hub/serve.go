@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -61,17 +62,22 @@ func (p *Place) Serve(ctx context.Context, how Serving) error {
 	if err := p.settle(map[bool]mode{true: clustered, false: alone}[len(how.Peers) > 0]); err != nil {
 		return err
 	}
+	ln, err := listen(opts)
+	if err != nil {
+		return fmt.Errorf("the server in %s does not start: %w", p.dir, err)
+	}
+	defer ln.Close()
 	_ = os.Remove(p.file("serving.json")) // of one that was killed
 	known, err := p.copied()
 	if err != nil {
 		how.Note("credentials are known once the store has been read: " + err.Error())
 	}
-	r, err := p.start(opts, known, how.Note)
+	r, err := p.start(opts, known, ln, how.Note)
 	if err != nil {
 		return err
 	}
 	defer r.stop()
-	at := p.reached(r.Addr())
+	at := p.reached(ln.Addr())
 	if len(how.Peers) > 0 {
 		how.Note("waiting for the other servers of the hub: most of them must be there")
 	}
@@ -87,7 +93,9 @@ func (p *Place) Serve(ctx context.Context, how Serving) error {
 	if ctx.Err() != nil {
 		return nil // it was told to end
 	}
-	if err := writeJSON(p.file("serving.json"), Started{PID: os.Getpid(), URL: at, Since: time.Now().UTC()}); err != nil {
+	if err := writeJSON(p.file("serving.json"), Started{PID: os.Getpid(), URL: at, Since: time.Now().UTC()}); errors.Is(err, syscall.ENOSPC) {
+		how.Note("the disk is full: weft hub status does not find this server before there is room and it is started again")
+	} else if err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(p.file("serving.json")) }() // the lock is what says that it serves
@@ -101,6 +109,13 @@ func (p *Place) Serve(ctx context.Context, how Serving) error {
 	end()
 	<-done
 	return nil
+}
+
+// listen listens where clients are to come, and has the server listen for the front.
+func listen(o *server.Options) (net.Listener, error) {
+	ln, err := net.Listen("tcp", net.JoinHostPort(o.Host, strconv.Itoa(max(o.Port, 0))))
+	o.Host, o.Port = "127.0.0.1", server.RANDOM_PORT
+	return ln, err
 }
 
 // copies is on how many servers a store is kept: most of them must be there to change it.
@@ -182,7 +197,7 @@ func (p *Place) clustered(o *server.Options, how Serving) error {
 // acknowledges is on disk.
 func (p *Place) bare() *server.Options {
 	return &server.Options{ServerName: p.about.Name, DontListen: true, NoSigs: true, JetStream: true, StoreDir: p.dir, SyncAlways: true, JetStreamMaxStore: 1 << 50, // what is admitted is up to the broker
-		MaxConn: 4096, MaxSubs: 1024, AuthTimeout: 10, WriteDeadline: 30 * time.Second, DisableJetStreamBanner: true}
+		MaxConn: 65536, MaxSubs: 1024, AuthTimeout: 10, WriteDeadline: 30 * time.Second, DisableJetStreamBanner: true}
 }
 
 // served is who serves the directory.
@@ -220,7 +235,7 @@ type running struct {
 // gcPercent keeps the memory of a hub near to what it holds.
 const gcPercent = 50
 
-func (p *Place) start(opts *server.Options, known []Member, note func(string)) (*running, error) {
+func (p *Place) start(opts *server.Options, known []Member, ln net.Listener, note func(string)) (*running, error) {
 	admin, err := p.admin()
 	if err == nil {
 		err = p.makeRoom()
@@ -231,6 +246,10 @@ func (p *Place) start(opts *server.Options, known []Member, note func(string)) (
 	told := newLog(note)
 	a := newAccess(p.about.Admin, told.note)
 	told.name = a.name
+	if ln != nil {
+		a.front = &front{ln: ln, note: told.note, budget: unauthenticated, open: map[*guest]bool{}}
+		told.from = a.front.from
+	}
 	opts.CustomClientAuthentication, opts.AlwaysEnableNonce = a, true
 	s, err := server.NewServer(opts)
 	if err == nil {
@@ -256,6 +275,10 @@ func (p *Place) start(opts *server.Options, known []Member, note func(string)) (
 		r.stop()
 		return nil, fmt.Errorf("the server in %s does not start: %w", p.dir, err)
 	}
+	if a.front != nil {
+		a.front.to = s.Addr().String()
+		go a.front.serve()
+	}
 	return r, nil
 }
 
@@ -277,6 +300,9 @@ func (r *running) broke(known []Member) error {
 }
 
 func (r *running) stop() {
+	if r.access.front != nil {
+		r.access.front.stop()
+	}
 	if r.conn != nil {
 		r.conn.Close()
 	}

@@ -1,0 +1,207 @@
+package hub
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A front accepts clients and passes their bytes on to the server, which listens on
+// loopback only. The server counts all connections alike: enough silent ones would keep
+// everyone out. Connections that have not logged in are the front's, with a budget of
+// their own: so many altogether, so many of an address, and a time to log in. A new one
+// that is too many replaces the oldest of the address that has most.
+type front struct {
+	ln     net.Listener
+	to     string // the server
+	note   func(string)
+	budget budget
+
+	mu      sync.Mutex
+	open    map[*guest]bool
+	waiting []*guest // that have not logged in, the oldest first
+	closed  int      // of them, since the last line of the log
+	logged  time.Time
+	over    bool
+	group   sync.WaitGroup
+}
+
+// A budget is of connections that have not logged in.
+type budget struct {
+	all, each int
+	time      time.Duration
+}
+
+var unauthenticated = budget{all: 256, each: 32, time: 5 * time.Second}
+
+// A guest is a connection.
+type guest struct {
+	conn    net.Conn
+	inner   net.Conn // to the server; nil until it is there
+	address string   // it counts for
+	timer   *time.Timer
+}
+
+func (f *front) serve() {
+	for {
+		conn, err := f.ln.Accept()
+		f.mu.Lock()
+		over := f.over
+		f.mu.Unlock()
+		switch {
+		case over:
+			if err == nil {
+				conn.Close()
+			}
+			return
+		case err != nil: // no descriptors, or it was reset already
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		g := &guest{conn: conn, address: counted(conn.RemoteAddr())}
+		f.mu.Lock()
+		f.open[g] = true
+		f.waiting = append(f.waiting, g)
+		g.timer = time.AfterFunc(f.budget.time, func() { f.refuse(g) })
+		excess := f.excess(g.address)
+		f.mu.Unlock()
+		if excess != nil {
+			f.refuse(excess)
+		}
+		f.group.Go(func() { f.carry(g) })
+	}
+}
+
+// counted is what an address counts for: of IPv6 its network, as one host has all of it.
+func counted(addr net.Addr) string {
+	ap, err := netip.ParseAddrPort(addr.String())
+	if err != nil {
+		return addr.String()
+	}
+	ip := ap.Addr().Unmap()
+	if ip.Is6() {
+		if net, err := ip.WithZone("").Prefix(64); err == nil {
+			return net.String()
+		}
+	}
+	return ip.String()
+}
+
+// excess is the connection that has to go, if there are too many now that a new one came
+// from an address.
+func (f *front) excess(address string) *guest {
+	of := map[string]int{}
+	for _, g := range f.waiting {
+		of[g.address]++
+	}
+	if of[address] <= f.budget.each {
+		if len(f.waiting) <= f.budget.all {
+			return nil
+		}
+		for a, n := range of {
+			if n > of[address] {
+				address = a
+			}
+		}
+	}
+	return f.waiting[slices.IndexFunc(f.waiting, func(g *guest) bool { return g.address == address })]
+}
+
+// refuse ends a connection that has not logged in.
+func (f *front) refuse(g *guest) {
+	f.mu.Lock()
+	i := slices.Index(f.waiting, g)
+	if i < 0 {
+		f.mu.Unlock()
+		return
+	}
+	f.waiting = slices.Delete(f.waiting, i, i+1)
+	f.closed++
+	n := 0
+	if now := time.Now(); now.Sub(f.logged) > 10*time.Second {
+		n, f.closed, f.logged = f.closed, 0, now
+	}
+	f.mu.Unlock()
+	f.end(g)
+	if n > 0 {
+		f.note(fmt.Sprintf("closed %d connections that did not log in, the last from %s", n, g.address))
+	}
+}
+
+func (f *front) end(g *guest) {
+	g.timer.Stop()
+	f.mu.Lock()
+	inner := g.inner
+	f.mu.Unlock()
+	g.conn.Close()
+	if inner != nil {
+		inner.Close()
+	}
+}
+
+// carry passes bytes on in both directions until one side ends.
+func (f *front) carry(g *guest) {
+	inner, err := net.DialTimeout("tcp", f.to, f.budget.time)
+	if err == nil {
+		f.mu.Lock()
+		g.inner = inner
+		f.mu.Unlock()
+		f.group.Go(func() {
+			_, _ = io.Copy(inner, g.conn) // either side has ended
+			f.end(g)
+		})
+		_, _ = io.Copy(g.conn, inner)
+	}
+	f.end(g)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.open, g)
+	f.waiting = slices.DeleteFunc(f.waiting, func(w *guest) bool { return w == g })
+}
+
+// loggedIn takes a connection out of the budget. It reports whether the address, as the
+// server sees it, is of one that came through the front.
+func (f *front) loggedIn(addr net.Addr) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := slices.IndexFunc(f.waiting, func(g *guest) bool {
+		return g.inner != nil && addr != nil && g.inner.LocalAddr().String() == addr.String()
+	})
+	if i < 0 {
+		return false
+	}
+	f.waiting[i].timer.Stop()
+	f.waiting = slices.Delete(f.waiting, i, i+1)
+	return true
+}
+
+// from is where a client is that the server sees at an address of loopback.
+func (f *front) from(addr string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for g := range f.open {
+		if g.inner != nil && g.inner.LocalAddr().String() == addr {
+			return g.conn.RemoteAddr().String()
+		}
+	}
+	return addr
+}
+
+func (f *front) stop() {
+	f.mu.Lock()
+	f.over = true
+	f.ln.Close()
+	var open []*guest
+	for g := range f.open {
+		open = append(open, g)
+	}
+	f.mu.Unlock()
+	for _, g := range open {
+		f.end(g)
+	}
+	f.group.Wait()
+}
