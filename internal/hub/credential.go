@@ -90,7 +90,7 @@ func taken(m Member) error {
 
 // urls are where the servers of the hub are.
 func (s *Session) urls(ctx context.Context, mine store.Store) ([]string, error) {
-	urls := slices.Clone(s.p.about.URLs)
+	urls := s.p.urls()
 	servers, err := said(ctx, mine)
 	for _, one := range servers {
 		for _, u := range one.URLs {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -259,6 +260,26 @@ func TestRestart(t *testing.T) {
 	serve(t, p, Serving{Listen: port})
 	if e, err := a.Get(t.Context(), "run/r1"); err != nil || e.Revision != at {
 		t.Errorf("%v: %v", e, err)
+	}
+}
+
+// Credentials name the port at which the hub listens, unless one was given with the host.
+func TestCredentialPort(t *testing.T) {
+	t.Parallel()
+	p := found(t, Founding{Plain: true, Hosts: []string{"127.0.0.1", "localhost:4223"}})
+	h := serve(t, p, Serving{})
+	want := []string{h.url, "nats://localhost:4223"}
+	for _, m := range []Member{alice, bob} {
+		q, err := Open(p.dir) // as another process, and after a stop
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := credential(t, reach(t, q), m); !slices.Equal(c.URLs, want) {
+			t.Errorf("it names %s, and the hub is at %s", c.URLs, want)
+		}
+		if err := h.stop(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -101,7 +101,7 @@ func (k *keeper) load(ctx context.Context) error {
 
 // say writes what is in effect.
 func (k *keeper) say(ctx context.Context) error {
-	text, err := json.Marshal(Server{Name: k.p.about.Name, URLs: k.p.about.URLs, Members: k.at, Said: time.Now().UTC()})
+	text, err := json.Marshal(Server{Name: k.p.about.Name, URLs: k.p.urls(), Members: k.at, Said: time.Now().UTC()})
 	if err != nil {
 		return err
 	}

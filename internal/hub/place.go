@@ -9,10 +9,13 @@ package hub
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 
@@ -33,6 +36,7 @@ type about struct {
 	Admin  string   `json:"admin"` // the public key of who may do everything
 	Plain  bool     `json:"plain,omitempty"`
 	Mode   mode     `json:"mode,omitempty"` // "": it never ran
+	Port   string   `json:"port,omitempty"` // at which it listened last; "": it never ran, or at Port
 }
 
 // A Place is the directory of a server of a hub.
@@ -65,6 +69,35 @@ func (p *Place) Name() string { return p.about.Name }
 
 func (p *Place) file(parts ...string) string {
 	return filepath.Join(append([]string{p.dir}, parts...)...)
+}
+
+// urls are where clients reach the server: at the port where it listens, unless another
+// was given with the host, such as that of a relay.
+func (p *Place) urls() []string {
+	var list []string
+	for _, text := range p.about.URLs {
+		if u, err := url.Parse(text); err == nil && u.Port() == Port && p.about.Port != "" {
+			u.Host = net.JoinHostPort(u.Hostname(), p.about.Port)
+			text = u.String()
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+// listens records the port at which the server listens.
+func (p *Place) listens(addr net.Addr, note func(string)) error {
+	_, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return err
+	}
+	was := cmp.Or(p.about.Port, Port)
+	if port == was {
+		return nil
+	}
+	note(fmt.Sprintf("clients reach this server at port %s; credentials that were made for port %s need it in their Hub lines, or are made again", port, was))
+	p.about.Port = port
+	return writeJSON(p.file("hub.json"), p.about)
 }
 
 // admin is the key to all.

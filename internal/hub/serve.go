@@ -67,6 +67,9 @@ func (p *Place) Serve(ctx context.Context, how Serving) error {
 		return fmt.Errorf("the server in %s does not start: %w", p.dir, err)
 	}
 	defer ln.Close()
+	if err := p.listens(ln.Addr(), how.Note); err != nil {
+		how.Note("credentials name the former port: " + err.Error())
+	}
 	_ = os.Remove(p.file("serving.json")) // of one that was killed
 	known, err := p.copied()
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"weft/internal/wait"
 )
 
 // A Token is greater than those of all holders before, of any key of the store: who
@@ -118,10 +120,35 @@ func (l *Lease) take(ctx context.Context) (Revision, error) {
 	if err := json.Unmarshal(e.Value, &r); err != nil {
 		return 0, &CorruptError{What: "the lease of " + l.key, Why: err.Error()}
 	}
-	if age := now.Sub(e.Written); age <= r.TTL {
+	age, seen := now.Sub(e.Written), l.clock().Round(0).Sub(e.Written.Round(0))
+	switch {
+	case age >= 0 && age <= r.TTL:
 		return 0, &HeldError{Key: l.key, Holder: r.Holder, Left: r.TTL - age}
+	case age < 0 || seen <= r.TTL: // the clock of the store was set, or this one
+		if err := l.observe(ctx, e.Revision, r); err != nil {
+			return 0, err
+		}
 	}
 	return l.book.Update(ctx, l.key, l.record, e.Revision)
+}
+
+// observe waits until a record has not been renewed for its time, by the monotonic clock
+// of this process: no clock that is set makes it shorter. A record that is renewed is a
+// StaleError.
+func (l *Lease) observe(ctx context.Context, at Revision, r record) error {
+	for begin := time.Now(); time.Since(begin) <= r.TTL; {
+		if !wait.For(ctx, min(r.TTL/8+time.Millisecond, time.Second)) {
+			return &HeldError{Key: l.key, Holder: r.Holder, Left: r.TTL - time.Since(begin)}
+		}
+		e, err := l.book.Get(ctx, l.key)
+		if err != nil {
+			return err
+		}
+		if e.Revision != at {
+			return &StaleError{Key: l.key, At: at, Current: e.Revision}
+		}
+	}
+	return nil
 }
 
 // raced: another process was quicker.

@@ -61,6 +61,13 @@ func (s *Store) ask(ctx context.Context, question func(context.Context) error) e
 
 // away is a store that does not answer.
 func (s *Store) away(ctx context.Context, err error, unknown bool) error {
+	if errors.Is(err, client.ErrReconnectBufExceeded) {
+		// Nothing is buffered without a connection: the client's words for that say no more.
+		err = errors.New("the connection is lost")
+		if failed := s.failed.Load(); failed != nil {
+			err = fmt.Errorf("the connection is lost: %w", *failed)
+		}
+	}
 	if s.conn.IsConnected() {
 		err = fmt.Errorf("%s: %w", s.conn.ConnectedUrlRedacted(), err)
 	} else if last := s.conn.LastError(); last != nil && !errors.Is(err, last) {

@@ -39,6 +39,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	client "github.com/nats-io/nats.go"
@@ -72,6 +73,7 @@ type Store struct {
 	leases  *table
 	blobs   jetstream.Stream
 	denials denials
+	failed  atomic.Pointer[error] // why the last attempt to connect again failed
 }
 
 var _ store.Store = (*Store)(nil)
@@ -98,6 +100,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		client.MaxReconnects(-1), client.ReconnectWait(100*time.Millisecond),
 		client.ReconnectBufSize(-1), // what is sent when there is no connection fails at once
 		client.ErrorHandler(s.denials.hear),
+		client.ReconnectErrHandler(func(_ *client.Conn, err error) { s.failed.Store(&err) }),
+		client.ReconnectHandler(func(*client.Conn) { s.failed.Store(nil) }),
 	)...)
 	if err != nil {
 		return nil, &store.UnavailableError{Err: fmt.Errorf("%s: %w", s.servers(), err)}

@@ -54,6 +54,8 @@ func TestOutage(t *testing.T) {
 	} {
 		if away := (*store.UnavailableError)(nil); !errors.As(err, &away) {
 			t.Errorf("%s: %T %v", what, err, err)
+		} else if strings.Contains(err.Error(), "buffer") {
+			t.Errorf("%s: the cause is not that the hub is gone: %v", what, err)
 		}
 	}
 	if !lease.Fresh() {
@@ -74,6 +76,60 @@ func TestOutage(t *testing.T) {
 			t.Errorf("a watch goes on with %v: %v", e, err)
 		}
 		break
+	}
+}
+
+// A hub whose clock is set an hour ahead gives no lease to another that its holder renews,
+// nor one that was not renewed for its time yet. One whose clock is set back does not keep
+// a dead holder's for an hour.
+func TestClockOfTheHub(t *testing.T) {
+	t.Parallel()
+	require.Long(t, "10 s")
+	for _, by := range []time.Duration{time.Hour, -time.Hour} {
+		t.Run(by.String(), func(t *testing.T) {
+			t.Parallel()
+			h := newHub(t)
+			var c clock
+			o := h.options()
+			o.clock = c.at
+			a, b := h.open(t, o), h.open(t, o)
+			const ttl = 6 * time.Second
+			l, err := a.Lease(t.Context(), "device/fdo1", "alice", ttl)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.pass(by)
+			begin := time.Now()
+			renewed := make(chan error, 1)
+			go func() {
+				for range 4 {
+					time.Sleep(ttl / 12)
+					if err := l.Renew(t.Context()); err != nil {
+						renewed <- err
+						return
+					}
+				}
+				renewed <- nil
+			}()
+			if _, err := b.Lease(t.Context(), "device/fdo1", "bob", ttl); !errors.As(err, new(*store.HeldError)) {
+				t.Errorf("while it is renewed: %v", err)
+			}
+			if err := <-renewed; err != nil {
+				t.Errorf("its holder: %v", err)
+			}
+			c.pass(by)
+			last := time.Now()
+			got, err := b.Lease(t.Context(), "device/fdo1", "bob", ttl)
+			if err != nil {
+				t.Fatalf("%s after its last renewal: %v", time.Since(last), err)
+			}
+			if time.Since(begin) < ttl {
+				t.Errorf("another has it after %s", time.Since(begin))
+			}
+			if err := l.Renew(t.Context()); !errors.As(err, new(*store.LostError)) || got.Token().Compare(l.Token()) <= 0 {
+				t.Errorf("its former holder: %v", err)
+			}
+		})
 	}
 }
 
