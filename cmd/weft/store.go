@@ -171,6 +171,7 @@ func (a *app) openHub(ctx context.Context, s *inventory.Store, owner string) (st
 		return nil, usage(fmt.Errorf("the store is that of owner %s, and the files are of %s", o.Owner, owner))
 	}
 	o.Replicas = s.Replicas
+	o.Migrate = s.Creds == "" // a server of NATS without credentials: its streams are this user's to update
 	o.Connect = append(o.Connect, client.Name("weft of "+who()))
 	return nats.Open(ctx, o)
 }

@@ -80,7 +80,11 @@ func (p *Place) Serve(ctx context.Context, how Serving) error {
 		return err
 	}
 	defer r.stop()
-	at := p.reached(ln.Addr())
+	return p.keep(ctx, r, how, p.reached(ln.Addr()))
+}
+
+// keep has the running server act by the credentials in the store, until the context ends.
+func (p *Place) keep(ctx context.Context, r *running, how Serving, at string) error {
 	if len(how.Peers) > 0 {
 		how.Note("waiting for the other servers of the hub: most of them must be there")
 	}
@@ -291,7 +295,8 @@ func (r *running) broke(known []Member) error {
 	if err != nil {
 		return err
 	}
-	r.conn, err = client.Connect("", append(opts, client.InProcessServer(r.Server), noTLS, client.Name("weft hub"), client.Timeout(patience), client.MaxReconnects(-1))...)
+	r.conn, err = client.Connect("", append(opts, client.InProcessServer(r.Server), noTLS, client.Name("weft hub"), client.Timeout(patience), client.MaxReconnects(-1),
+		client.ErrorHandler(func(_ *client.Conn, _ *client.Subscription, err error) { r.access.note("the broker: " + err.Error()) }))...)
 	if err != nil {
 		return err
 	}
