@@ -11,8 +11,11 @@ import (
 	"testing"
 	"time"
 
+	client "github.com/nats-io/nats.go"
+
 	"weft/internal/require"
 	"weft/internal/store"
+	"weft/internal/store/nats"
 )
 
 // ports finds free ones of addresses; others may take them before they are used.
@@ -71,6 +74,32 @@ func three(t *testing.T) (places []*Place, hows []Serving, hubs []*served) {
 	}
 }
 
+// everywhere lists and watches through each server, wherever the stream's leader and the
+// consumers are, and has each refuse what it should.
+func everywhere(t *testing.T, hubs []*served, c *nats.Credential, at store.Revision) {
+	for _, h := range hubs {
+		s := mustOpen(t, h.url, c)
+		for range 4 { // a consumer is on any of the servers
+			list, _, err := s.List(t.Context(), "")
+			if err != nil || len(list) != 1 {
+				t.Errorf("through %s: %v: %v", h.p.Name(), list, err)
+			}
+			for e, err := range s.Watch(t.Context(), "", at-1) {
+				if err != nil || e.Key != "run/r1" {
+					t.Errorf("through %s: %v: %v", h.p.Name(), e, err)
+				}
+				break
+			}
+		}
+		conn := (&target{served: h}).dial(t, c, nil)
+		msg := client.NewMsg("$KV.weft-pilot.run.r1")
+		msg.Header.Set("Nats-Rollup", "all")
+		if m, err := conn.RequestMsg(msg, time.Minute); err != nil || !strings.Contains(string(m.Data), "the hub refuses this") {
+			t.Errorf("through %s: %v: %v", h.p.Name(), m, err)
+		}
+	}
+}
+
 // Two of three servers go on without the third, which has all when it is back. One of
 // three alone changes nothing.
 func TestThree(t *testing.T) {
@@ -88,6 +117,7 @@ func TestThree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	everywhere(t, hubs, c, at)
 	if err := hubs[0].stop(); err != nil { // to which she was connected
 		t.Fatal(err)
 	}

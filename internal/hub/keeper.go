@@ -145,15 +145,17 @@ func (k *keeper) follow(ctx context.Context) {
 	}
 }
 
-// keepRoom keeps room on the disk reserved until the context ends.
-func (k *keeper) keepRoom(ctx context.Context) {
-	for last := ""; ; {
+// keepRoom keeps room on the disk reserved until the context ends, which it does when the
+// storage has stopped.
+func (k *keeper) keepRoom(ctx context.Context, end context.CancelCauseFunc) {
+	for last := ""; wait.For(ctx, time.Second); {
+		if !k.r.JetStreamEnabled() {
+			end(errStorage)
+			return
+		}
 		if err := k.p.keepRoom(); err != nil && err.Error() != last {
 			last = err.Error()
 			k.note("room for revocations is not reserved: " + last)
-		}
-		if !wait.For(ctx, 10*time.Second) {
-			return
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"weft/internal/flock"
 	"weft/internal/hint"
@@ -85,6 +86,7 @@ func (s *Session) Store(ctx context.Context, owner string) (*nats.Store, error) 
 	if s.p.about.Mode == clustered {
 		o.Replicas = 3
 	}
+	o.URL = strings.Join(s.p.urls(), ",")
 	if at, err := s.p.served(); err == nil {
 		o.URL = at.URL
 	}

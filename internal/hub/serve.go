@@ -33,6 +33,8 @@ type Serving struct {
 	Peers     []string
 	Note      func(string)    // what happens; nil: nobody listens
 	Ready     func(at string) // called once, when it can be used
+
+	started func(*running) // of tests
 }
 
 // Started is serving.json: who serves the directory.
@@ -50,8 +52,7 @@ func (p *Place) Serve(ctx context.Context, how Serving) error {
 	if how.Note == nil {
 		how.Note = func(string) {}
 	}
-	opts, err := p.options(how)
-	if err != nil {
+	if _, err := p.options(how); err != nil {
 		return err
 	}
 	lock, err := p.lock()
@@ -62,11 +63,32 @@ func (p *Place) Serve(ctx context.Context, how Serving) error {
 	if err := p.settle(map[bool]mode{true: clustered, false: alone}[len(how.Peers) > 0]); err != nil {
 		return err
 	}
+	for {
+		if err = p.run(ctx, &how); !errors.Is(err, errStorage) {
+			return err
+		}
+		how.Note(err.Error() + ": it is started again")
+		if !wait.For(ctx, time.Second) {
+			return nil
+		}
+	}
+}
+
+// errStorage: JetStream stops for good when a write fails, and with it all reads.
+var errStorage = errors.New("the storage has stopped, because a write to the disk failed")
+
+// run runs the server until the context ends, or its storage has stopped.
+func (p *Place) run(ctx context.Context, how *Serving) error {
+	opts, err := p.options(*how)
+	if err != nil {
+		return err
+	}
 	ln, err := listen(opts)
 	if err != nil {
 		return fmt.Errorf("the server in %s does not start: %w", p.dir, err)
 	}
 	defer ln.Close()
+	how.Listen = ln.Addr().String() // also when it is started again
 	if err := p.listens(ln.Addr(), how.Note); err != nil {
 		how.Note("credentials name the former port: " + err.Error())
 	}
@@ -80,11 +102,14 @@ func (p *Place) Serve(ctx context.Context, how Serving) error {
 		return err
 	}
 	defer r.stop()
+	if how.started != nil {
+		how.started(r)
+	}
 	return p.keep(ctx, r, how, p.reached(ln.Addr()))
 }
 
 // keep has the running server act by the credentials in the store, until the context ends.
-func (p *Place) keep(ctx context.Context, r *running, how Serving, at string) error {
+func (p *Place) keep(ctx context.Context, r *running, how *Serving, at string) error {
 	if len(how.Peers) > 0 {
 		how.Note("waiting for the other servers of the hub: most of them must be there")
 	}
@@ -108,13 +133,18 @@ func (p *Place) keep(ctx context.Context, r *running, how Serving, at string) er
 	defer func() { _ = os.Remove(p.file("serving.json")) }() // the lock is what says that it serves
 	if how.Ready != nil {
 		how.Ready(at)
+		how.Ready = nil
 	}
-	room, end := context.WithCancel(ctx)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	done := make(chan struct{})
-	go func() { k.keepRoom(room); close(done) }()
+	go func() { k.keepRoom(ctx, end); close(done) }()
 	k.follow(ctx)
-	end()
+	end(nil)
 	<-done
+	if errors.Is(context.Cause(ctx), errStorage) {
+		return errStorage
+	}
 	return nil
 }
 

@@ -175,6 +175,29 @@ func TestReserve(t *testing.T) {
 	}
 }
 
+// A server whose storage has stopped, as it does when a write fails, is started again at
+// the same port, and serves reads.
+func TestStorageStops(t *testing.T) {
+	t.Parallel()
+	p := found(t, Founding{Plain: true})
+	started := make(chan *running, 2)
+	h := serve(t, p, Serving{started: func(r *running) { started <- r }})
+	a := mustOpen(t, h.url, credential(t, reach(t, p), alice))
+	if _, err := a.Create(t.Context(), "run/r1", []byte("one")); err != nil {
+		t.Fatal(err)
+	}
+	if err := (<-started).ShutdownJetStream(); err != nil {
+		t.Fatal(err)
+	}
+	<-started
+	if e, err := a.Get(t.Context(), "run/r1"); err != nil || string(e.Value) != "one" {
+		t.Errorf("%v: %v", e, err)
+	}
+	if _, err := a.Create(t.Context(), "run/r2", nil); err != nil {
+		t.Error(err)
+	}
+}
+
 func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil

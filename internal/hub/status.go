@@ -65,6 +65,9 @@ func (p *Place) Status(ctx context.Context) (*Status, error) {
 		return nil, err
 	}
 	at, err := p.served()
+	if err != nil && p.free() < least { // there was no room for the file
+		at, err = Started{URL: p.urls()[0]}, nil
+	}
 	if err != nil {
 		return nil, &store.UnavailableError{Err: errors.New("it is starting, or stopping")}
 	}
