@@ -70,6 +70,7 @@ func (a *app) listCodes() error {
 }
 
 func (a *app) explain(code string) error {
+	code = problem.Now(code)
 	title, text, ok := problem.Explain(code)
 	if code == "privileges" {
 		title, text, ok = "what logins on servers and switches need", rights("weft").text(), true

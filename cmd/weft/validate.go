@@ -4,13 +4,16 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"weft/internal/prove"
 	"weft/inventory"
 	"weft/modules"
 	"weft/modules/host"
+	"weft/plan"
 	"weft/switches"
 )
 
@@ -54,6 +57,7 @@ repository.`,
 				fmt.Fprintf(a.stdout, "%s is valid: %d switches, %d servers, %d links, %d targets, %d initiators.\n",
 					m.Name, len(m.Switches), len(m.Servers), len(m.Links), len(m.Targets), len(m.Initiators))
 			}
+			a.unread(m)
 			return nil
 		},
 	}
@@ -61,4 +65,20 @@ repository.`,
 	completeFlag(cmd, "format", "github", "sarif")
 	a.untrustedFlag(cmd)
 	return cmd
+}
+
+// unread notes the switches on paths of lossless fabrics that weft does not read and that no
+// validation allows to go without a measurement.
+func (a *app) unread(m *inventory.Model) {
+	list := prove.Unread(m)
+	if len(list) == 0 {
+		return
+	}
+	line := "allow_unmeasured = [" + strings.Join(list, ", ") + "]"
+	text := "Unmanaged switches are on paths of lossless fabrics, and weft verify does not measure what they do: " + strings.Join(list, ", ")
+	if a.json {
+		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: text, Data: map[string]any{"unmanaged": list, "allow_unmeasured": line}})
+		return
+	}
+	fmt.Fprintf(a.stdout, "\n%s.\n  to accept that, in the validation: %s\n", text, line)
 }

@@ -186,6 +186,7 @@ var mayTest = map[string][]string{
 	"internal/store/nats":     {"internal/store/storetest"},
 	"internal/store/check":    {"internal/store/dir"},
 	"modules/vcenter":         {"internal/lab/simvcenter"},
+	"internal/lossless":       {"switches/systems"},
 	"internal/doctor":         {"inventory/problem", "inventory/rules", "internal/lossless", "switches/systems"},
 	"cmd/weft":                {"internal/lab/..."},
 }

@@ -23,6 +23,9 @@ func (r Result) ID(f Finding) string {
 	case Pause:
 		return "WD-QOS-12"
 	case Beside:
+		if f.Why != "" {
+			return "WD-QOS-25" // which doctor reports by itself
+		}
 		return "WD-QOS-23"
 	case ECN:
 		return "WD-QOS-27"

@@ -55,7 +55,7 @@ func (f Finding) String() string {
 		of = "class " + f.Class + ": "
 	}
 	switch {
-	case f.Why != "" && f.Aspect == Reading:
+	case f.Why != "" && (f.Aspect == Reading || f.Aspect == Beside):
 		return f.Why
 	case f.Why != "":
 		return of + string(f.Aspect) + " is not known: " + f.Why

@@ -28,8 +28,12 @@ func judgeSwitch(owner string, sw *inventory.Switch, f *inventory.Fabric, places
 	perPort := map[string][]Finding{}
 	for _, l := range read.UnmanagedLines() {
 		on := l.On(names)
-		switch finding := (Finding{Aspect: Beside, Is: l.Text + ": " + l.Says}); {
-		case !l.Breaks:
+		finding := Finding{Aspect: Beside, Is: l.Text + ": " + l.Says}
+		if l.Says == "" {
+			finding = Finding{Aspect: Beside, Why: "this line is not understood: " + l.Text}
+		}
+		switch {
+		case !l.Breaks && (l.Says != "" || !l.Subject):
 		case len(l.Ports) == 0:
 			whole.Findings = append(whole.Findings, finding)
 		default:

@@ -24,6 +24,7 @@ type Judgement struct {
 	Degraded string `json:"degraded,omitempty"` // of a pass: why something else stands in for what was declared, which the files allow
 
 	unread bool // the device of a hop did not answer
+	early  bool // a rollout has not come to some hop
 
 	Absence
 	// IDs are the checks of weft doctor that report the same; weft explain has a page of each.

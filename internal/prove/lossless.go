@@ -63,6 +63,19 @@ func (r *run) lossless(ctx context.Context, res *Result) []Judgement {
 	return out
 }
 
+// Unread are the switches on paths of lossless fabrics that weft does not read and that no
+// validation allows to go without a measurement.
+func Unread(m *inventory.Model) (out []string) {
+	for _, sw := range topology.Cover(m, topology.Of(m), nil).Unmanaged() {
+		if !slices.ContainsFunc(m.Validations, func(v *inventory.Validation) bool {
+			return slices.Contains(v.AllowUnmeasured, sw.Addr) || sw.OS != "" && slices.Contains(v.AllowUnmeasured, sw.OS)
+		}) {
+			out = append(out, sw.Addr)
+		}
+	}
+	return out
+}
+
 // rolledOut reports whether a rollout that is under way has left nothing to do about a place.
 // Where a system sets a NIC through objects with names of their own, as ESXi does with
 // virtual switches, the whole server has to be done.

@@ -200,53 +200,58 @@ func lastLine(text string) string {
 // classified proves for what was measured in lossless fabrics that NICs marked it as the
 // class of its transport, and that every switch on its way put it into the queue of that
 // class. It goes by what ports and NICs have counted.
-func (r *run) classified(res *Result, all []leg) []Judgement {
-	var out []Judgement
+func (r *run) classified(res *Result, all []leg) (out []Judgement) {
 	for _, l := range all {
-		class := l.class()
-		if class == nil || !l.from.Fabric.Lossless() {
-			continue
-		}
-		if _, ok := moved(res, l); !ok {
-			continue // it is judged already why nothing was read
-		}
-		// Ports and NICs count all pairs that they are on the way of.
-		back := together(res, all, func(o leg) bool { return o.to == l.to })
-		sent, why := res.grown(Counter{l.to.Server.Addr, l.to.Name, class.Priority, tally.TxBytes})
-		kept := ""
-		if old := res.keptClass(l, class, sent, back); old != nil {
-			kept = "; warning: as before " + class.Name + " was the class of TCP: carries = [\"tcp\"] in a traffic_class of " + l.from.Fabric.Addr + " says which it is"
-			class, sent = old, back
-		}
-		j := Judgement{Validation: pathName, Metric: "marked", Pair: l.label, Counted: true, Note: "as " + class.Name + dscps(class) + kept, Verdict: Inconclusive}
-		if l.first() == inventory.RDMA && degraded(res, l) {
-			j.Note += "; TCP in place of RDMA"
-		}
-		if why != "" {
-			j.Why, j.unread = l.parts[len(l.parts)-1]+": "+why, res.unread(l.to.Server.Addr)
-			out = append(out, r.markedUnseen(res, all, l, class, j)...)
-			continue
-		}
-		marked := sent >= back
-		switch {
-		case marked:
-			j.Verdict = Pass
-		case degraded(res, l):
-			j.Why = "it was measured over TCP, and the NIC sent less of priority " + strconv.Itoa(class.Priority) + " than was read"
-		default:
-			j.Verdict, j.Value, j.Where = Fail, 1, "at "+l.parts[len(l.parts)-1]
-			j.Why = fmt.Sprintf("the NIC sent %d bytes of priority %d, and %d were read", sent, class.Priority, back)
-		}
-		out = append(out, j)
-		if marked && !l.direct {
-			q := r.queued(res, l, class, together(res, all, func(o leg) bool { return o.from == l.from }))
-			if q.Verdict == Fail {
-				q.Why = "it was marked, but " + q.Why
-			}
-			out = append(out, q)
+		for _, j := range r.classifiedOn(res, all, l) {
+			j.early = !r.reached(l)
+			out = append(out, j)
 		}
 	}
 	return out
+}
+
+func (r *run) classifiedOn(res *Result, all []leg, l leg) []Judgement {
+	class := l.class()
+	if class == nil || !l.from.Fabric.Lossless() {
+		return nil
+	}
+	if _, ok := moved(res, l); !ok {
+		return nil // it is judged already why nothing was read
+	}
+	// Ports and NICs count all pairs that they are on the way of.
+	back := together(res, all, func(o leg) bool { return o.to == l.to })
+	sent, why := res.grown(Counter{l.to.Server.Addr, l.to.Name, class.Priority, tally.TxBytes})
+	kept := ""
+	if old := res.keptClass(l, class, sent, back); old != nil {
+		kept = "; warning: as before " + class.Name + " was the class of TCP: carries = [\"tcp\"] in a traffic_class of " + l.from.Fabric.Addr + " says which it is"
+		class, sent = old, back
+	}
+	j := Judgement{Validation: pathName, Metric: "marked", Pair: l.label, Counted: true, Note: "as " + class.Name + dscps(class) + kept, Verdict: Inconclusive}
+	if l.first() == inventory.RDMA && degraded(res, l) {
+		j.Note += "; TCP in place of RDMA"
+	}
+	if why != "" {
+		j.Why, j.unread = l.parts[len(l.parts)-1]+": "+why, res.unread(l.to.Server.Addr)
+		return r.markedUnseen(res, all, l, class, j)
+	}
+	marked := sent >= back
+	switch {
+	case marked:
+		j.Verdict = Pass
+	case degraded(res, l):
+		j.Why = "it was measured over TCP, and the NIC sent less of priority " + strconv.Itoa(class.Priority) + " than was read"
+	default:
+		j.Verdict, j.Value, j.Where = Fail, 1, "at "+l.parts[len(l.parts)-1]
+		j.Why = fmt.Sprintf("the NIC sent %d bytes of priority %d, and %d were read", sent, class.Priority, back)
+	}
+	if !marked || l.direct {
+		return []Judgement{j}
+	}
+	q := r.queued(res, l, class, together(res, all, func(o leg) bool { return o.from == l.from }))
+	if q.Verdict == Fail {
+		q.Why = "it was marked, but " + q.Why
+	}
+	return []Judgement{j, q}
 }
 
 // markedUnseen judges a leg whose NIC does not count by priority. What the

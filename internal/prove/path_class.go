@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,4 +36,20 @@ func dscps(c *inventory.TrafficClass) string {
 		return ", without a mark"
 	}
 	return ", DSCP " + strings.Join(slice.Map(c.DSCP, strconv.Itoa), ", ")
+}
+
+// reached reports whether a rollout that is under way has left nothing to do on a leg.
+func (r *run) reached(l leg) bool {
+	return r.in.Ready == nil || !slices.ContainsFunc(l.parts, func(part string) bool {
+		device, name, _ := strings.Cut(part, " ")
+		return !r.in.Ready(device, name)
+	})
+}
+
+// atGate leaves out what is inconclusive because a rollout has not come to some hop. Outside of
+// rollouts, as in watch, counters of single ticks decide nothing.
+func (r *run) atGate(list []Judgement) []Judgement {
+	return slices.DeleteFunc(list, func(j Judgement) bool {
+		return j.Verdict == Inconclusive && !j.unread && (j.early || r.in.Ready == nil)
+	})
 }

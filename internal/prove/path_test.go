@@ -157,6 +157,17 @@ func TestClassified(t *testing.T) {
 	if got := verdictsOf(js); got["classified pass"] != 4 || got["classified inconclusive"] != 4 {
 		t.Errorf("a queue that nobody counts: %v", got)
 	}
+	for ready, want := range map[string]int{"": 4, "switch.b": 0} { // what a rollout has not come to is left out
+		r := &run{in: Input{Ready: func(device, _ string) bool { return device != ready }}}
+		var gate []Judgement
+		for _, j := range js {
+			j.early = !r.reached(all[slices.IndexFunc(all, func(l leg) bool { return l.label == j.Pair })])
+			gate = append(gate, j)
+		}
+		if got := verdictsOf(r.atGate(gate)); got["classified inconclusive"] != want || got["classified pass"] != 4 {
+			t.Errorf("at a gate before %q: %v", ready, got)
+		}
+	}
 	js = judged(false, func(c *Counter, n *uint64) {
 		if c.Device == "switch.b" {
 			*n = 1

@@ -311,7 +311,7 @@ func (r *run) judgePaths(ctx context.Context, res *Result, validations []*invent
 		res.Judgements = append(res.Judgements, r.classified(res, ways)...)
 	}
 	if in.Classes && !in.Path && res.After != nil {
-		res.Judgements = append(res.Judgements, slices.DeleteFunc(r.classified(res, ways), func(j Judgement) bool { return j.Verdict == Inconclusive && !j.unread })...)
+		res.Judgements = append(res.Judgements, r.atGate(r.classified(res, ways))...)
 	}
 	if in.Classes && res.After != nil {
 		res.Judgements = append(res.Judgements, r.aborts(res, validations)...)

@@ -125,7 +125,7 @@ func ruleMistakes() []mistake {
 		{"NQN", []string{`"nqn.2026-11.net.example:data"`, `"nqn.2026-13.net.example:data"`}, problem.NQN, `nqn.2026-13`, "does not look like"},
 		{"long NQN", []string{`server   = server.compute[each.key]`, "server = server.compute[each.key]\n  hostnqn = format(\"nqn.2026-11.net.example:%0198d\", each.value)"}, problem.NQN, `hostnqn`, ":probe"},
 		{"NQN twice", second(target("x", own, "nqn.2026-11.net.example:data", "")), problem.NQNTwice, `nqn = "nqn.2026`, "target.nvme"},
-		{"host NQN twice", []string{`server   = server.compute[each.key]`, "server = server.compute[each.key]\n  hostnqn = \"nqn.2026-11.net.example:host\""}, problem.NQNTwice, `hostnqn`, "initiator.nvme"},
+		{"host NQN twice", []string{`server   = server.compute[each.key]`, "server = server.compute[each.key]\n  hostnqn = \"nqn.2026-11.net.example:host\""}, problem.HostNQNTwice, `hostnqn`, "initiator.nvme"},
 		{"long serial", []string{`nqn = "nqn.2026-11.net.example:data"`, "nqn = \"nqn.2026-11.net.example:data\"\n    serial = \"123456789012345678901\""}, problem.Serial, `serial =`, "20"},
 		{"namespace id", []string{`namespace "1"`, `namespace "0"`}, problem.NSID, `namespace "0"`, "4294967294"},
 		{"namespace id twice", []string{`namespace "1" {`, "namespace \"01\" {\n      from = volume.fast\n    }\n    namespace \"1\" {"}, problem.NSID, `namespace "1"`, "as well"},

@@ -63,7 +63,6 @@ const (
 	Match       Code = "WF-NET-009"
 	Speed       Code = "WF-NET-010"
 	Uneven      Code = "WF-NET-011"
-	OneSwitch   Code = "WF-NET-012"
 	NoFabric    Code = "WF-NET-013"
 	MTU         Code = "WF-NET-014"
 	SmallMTU    Code = "WF-NET-015"
@@ -75,9 +74,7 @@ const (
 
 	DSCP       Code = "WF-QOS-001"
 	Priority   Code = "WF-QOS-002"
-	ETS        Code = "WF-QOS-003"
 	Share      Code = "WF-QOS-004"
-	ECN        Code = "WF-QOS-005"
 	ObjectName Code = "WF-QOS-006"
 	Class      Code = "WF-QOS-007"
 	Lossless   Code = "WF-QOS-008"
@@ -123,11 +120,29 @@ const (
 
 // Findings that validate makes in files and weft doctor on devices: one ID, one severity.
 const (
+	OneSwitch    Code = "WD-LNK-11"
+	HostNQNTwice Code = "WD-NVM-09"
+	ECN          Code = "WD-QOS-07"
+	ETS          Code = "WD-QOS-08"
+
 	NoECN      Code = "WD-QOS-06"
 	NoCNP      Code = "WD-QOS-10"
 	NoWatchdog Code = "WD-QOS-14"
 	PauseFirst Code = "WD-QOS-26"
 )
+
+// Now is the code that a finding has instead of one that it had before; others stay as they are.
+func Now(code string) string {
+	switch code {
+	case "WF-NET-012":
+		return string(OneSwitch)
+	case "WF-QOS-003":
+		return string(ETS)
+	case "WF-QOS-005":
+		return string(ECN)
+	}
+	return code
+}
 
 // What only the expansion into resources finds.
 const (

@@ -97,7 +97,9 @@ func TestNoCodeIsUnknown(t *testing.T) {
 }
 
 // wrongCodes are those that tests make up.
-func wrongCodes() []string { return []string{"WF-NET-999", "WF-NTE-001", "WF-QSO-003"} }
+func wrongCodes() []string {
+	return []string{"WF-NET-999", "WF-NTE-001", "WF-QSO-002", "WF-NET-012", "WF-QOS-003", "WF-QOS-005"}
+}
 
 func TestExplainUnknown(t *testing.T) {
 	for _, code := range []string{"", "wf-net-001", "WF-NET-999", "../codes"} {

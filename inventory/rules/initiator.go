@@ -38,7 +38,7 @@ func (c *checker) initiators() {
 		for _, nqn := range []string{i.HostNQN, i.ProbeNQN} {
 			other, used := hosts[nqn]
 			if used && other.server != i.Server {
-				c.refuse(problem.NQNTwice, &i.Block, "hostnqn", "NQN used twice", "%s is the name of %s as well.", nqn, whereBlock(&other.initiator.Block))
+				c.refuse(problem.HostNQNTwice, &i.Block, "hostnqn", "NQN used twice", "%s is the name of %s as well.", nqn, whereBlock(&other.initiator.Block))
 			}
 			if !used {
 				hosts[nqn] = owner{i.Server, i}

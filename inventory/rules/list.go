@@ -63,7 +63,7 @@ func storageRules() []Rule {
 		{"subsystems and namespaces have names of their own and what they export", []Finding{refuses(problem.NQN), refuses(problem.NQNTwice),
 			refuses(problem.Serial), refuses(problem.NSID), refuses(problem.UUID), refuses(problem.VolumeTwice), refuses(problem.Elsewhere),
 			refuses(problem.Limits), refuses(problem.Target)}, (*checker).subsystems},
-		{"hosts have names of their own", []Finding{refuses(problem.NQN), refuses(problem.NQNTwice)}, (*checker).initiators},
+		{"hosts have names of their own", []Finding{refuses(problem.NQN), refuses(problem.HostNQNTwice)}, (*checker).initiators},
 		{"what hosts and targets prove to each other goes together", []Finding{refusesOrWarns(problem.CHAP)}, (*checker).authentication},
 		{"who speaks TLS has keys for it, and can", []Finding{refusesOrWarns(problem.TLS)}, (*checker).encryption},
 		{"initiators reach their targets on every plane", []Finding{refuses(problem.Unreachable)}, (*checker).reach},
