@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"weft/internal/view"
 	"weft/inventory"
@@ -148,6 +149,23 @@ func (c *console) eval(text []byte, at hcl.Pos) error {
 	}
 	_, err := fmt.Fprintln(c.out, shown)
 	return err
+}
+
+// widthOf is how many characters a line of a terminal has; 0: the stream is none, or its width
+// is not known.
+func widthOf(stream any) int {
+	if s, ok := stream.(*view.Screen); ok {
+		stream = s.Stream()
+	}
+	f, ok := stream.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 // onTerminal reports whether a stream leads to a person.

@@ -231,10 +231,10 @@ func (a *app) style(w io.Writer) view.Style {
 	color := a.color == "always" || a.color == "auto" && onTerminal(w) && os.Getenv("NO_COLOR") == ""
 	if s, ok := w.(*view.Screen); ok {
 		style := s.Style(color)
-		style.Verbose, style.Names = a.verbose, a.names
+		style.Verbose, style.Names, style.Width = a.verbose, a.names, widthOf(w)
 		return style
 	}
-	return view.Style{Color: color, Verbose: a.verbose, Names: a.names}
+	return view.Style{Color: color, Verbose: a.verbose, Names: a.names, Width: widthOf(w)}
 }
 
 // summary reports the end of a run: the error for people, and for machines

@@ -106,7 +106,7 @@ func (g *group) changes(w io.Writer, o Options) {
 	}
 	for n, c := range g.steps[0].Changes {
 		if g.same(n) {
-			fmt.Fprintf(w, "    %s  %s → %s%s\n", pad(c.Path, width), orNothing(c.Before), orNothing(c.After), o.milder(c, g.steps[0]))
+			fmt.Fprintln(w, o.folded(fmt.Sprintf("    %s  %s → %s%s", pad(c.Path, width), orNothing(c.Before), orNothing(c.After), o.milder(c, g.steps[0]))))
 			continue
 		}
 		if len(g.steps[0].Changes) > 1 && !o.Lines && len(g.steps) > mostShown {
@@ -123,7 +123,7 @@ func (g *group) changes(w io.Writer, o Options) {
 				break
 			}
 			c := s.Changes[n]
-			fmt.Fprintf(w, "    %s  %s  %s → %s\n", pad(c.Path, width), pad(s.ID.Device+" "+s.ID.Name, wide), orNothing(c.Before), orNothing(c.After))
+			fmt.Fprintln(w, o.folded(fmt.Sprintf("    %s  %s  %s → %s", pad(c.Path, width), pad(s.ID.Device+" "+s.ID.Name, wide), orNothing(c.Before), orNothing(c.After))))
 		}
 	}
 }

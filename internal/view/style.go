@@ -16,6 +16,7 @@ type Style struct {
 	Color   bool
 	Verbose bool           // every finding is listed; else those with one cause are one entry
 	Names   findings.Names // of devices and ports, which texts of findings repeat
+	Width   int            // of the terminal, in characters; 0: none, and lines are not folded
 
 	key string // by which a screen knows it as weft's
 }
@@ -36,6 +37,17 @@ func (s Style) dress(code, text string) string {
 		return text
 	}
 	return s.order("["+code+"m") + text + s.order("[0m")
+}
+
+// folded breaks a line that is longer than the terminal is wide; what follows is indented more.
+func (s Style) folded(line string) string {
+	const indent = "          "
+	if s.Width < 2*len(indent) || utf8.RuneCountInString(line) <= s.Width {
+		return line
+	}
+	text := strings.TrimLeft(line, " ")
+	before := line[:len(line)-len(text)]
+	return before + findings.Wrap(text, s.Width-len(indent), indent)
 }
 
 // order is what a terminal is to obey.

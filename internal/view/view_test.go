@@ -73,6 +73,25 @@ func TestPlanFolds(t *testing.T) {
 	}
 }
 
+// TestPlanFoldsLongLines holds that a long value keeps to the width of a terminal, and is one line
+// without one.
+func TestPlanFoldsLongLines(t *testing.T) {
+	long := step("server.a", "boot", "p0", plan.ImpactNone)
+	long.Changes = []plan.Change{{Path: "script.line[7]", Before: strings.Repeat("ip link set dev eth0 mtu 9000; ", 20), After: strings.Repeat("ip link set dev eth1 mtu 9000; ", 20)}}
+	p := &plan.Plan{Owner: "o", Steps: []plan.PlannedStep{long}}
+	var narrow, wide strings.Builder
+	Plan(&narrow, p, Options{Style: Style{Width: 80}, Concise: true})
+	Plan(&wide, p, Options{Concise: true})
+	for line := range strings.Lines(narrow.String()) {
+		if strings.Contains(line, "mtu") && len([]rune(line)) > 81 {
+			t.Errorf("%d characters: %s", len([]rune(line)), line)
+		}
+	}
+	if strings.Count(narrow.String(), "eth0")+strings.Count(narrow.String(), "eth1") != 40 || strings.Count(wide.String(), "mtu 9000") != 40 || !strings.Contains(wide.String(), " → ip link") {
+		t.Errorf("%s\n%s", narrow.String(), wide.String())
+	}
+}
+
 // Ledgers that change differently are told apart.
 func TestPlanTellsLedgersApart(t *testing.T) {
 	keep := func(device string, c plan.Change) plan.PlannedStep {

@@ -107,6 +107,7 @@ func ruleMistakes() []mistake {
 		{"crossed", []string{`from  = server.storage.rnic.p0`, `from  = server.storage.rnic.p1`}, problem.Crossed, `link "leaf"`, `switch.leaf.port["Ethernet1/1"] is in fabric.roce.plane.a (main.weft.hcl:`},
 		{"two links", second("link \"other\" {\n  from = server.compute[\"a\"].rnic.p0\n  to = switch.leaf.port[\"Ethernet1/1\"]\n}"), problem.EndTwice, `to = switch.leaf.port`, "link.leaf"},
 		{"unreachable initiator", []string{"  rnic \"p1\" {\n    match   = { pci = \"0000:41:00.1\" }\n    address = \"${cidrhost(\"10.2.0.0/24\", each.value)}/24\"\n    fabric  = fabric.roce\n  }\n", ""}, problem.Unreachable, `connect { to`, `no NIC in plane "b"`},
+		{"several subnets in one plane", []string{`address = "${cidrhost("10.2.0.0/24", each.value)}/24"`, `address = "${cidrhost("10.2.0.0/24", each.value + 128)}/25"`}, problem.Segments, `address = `, `is in 10.2.0.128/25, and server.storage.rnic.p1 (`},
 		{"unreachable target", []string{`[server.storage.rnic.p0, server.storage.rnic.p1]`, `[server.storage.rnic.p0]`}, problem.Unreachable, `portals`, `no portal in plane "b"`},
 		{"NIC twice", []string{`"0000:41:00.1"`, `"0000:41:00.0"`}, problem.Match, `match   =`, "as well"},
 

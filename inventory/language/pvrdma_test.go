@@ -72,6 +72,7 @@ vm "hpc"`
 		{"a port whose NIC is no uplink", on(onGroup, "uplinks = [server.esx.rnic.p2]", "uplinks = []"), problem.Uplink, "# in", "server.esx.rnic.p2 is no uplink of the switch of that port group"},
 		{"DirectPath I/O", pvrdmaEdits(path, path+"\n  directpath_io \"eth9\" {}"), problem.OtherWay, `directpath_io "eth9"`, "it gives one adapter to one machine, is the fastest, and restricts vMotion"},
 		{"SR-IOV", pvrdmaEdits(match, match+"\n    sriov = 8"), problem.OtherWay, "sriov = 8", "weft sets up no SR-IOV"},
+		{"Fibre Channel", pvrdmaEdits(match, match+"\n    fc = true"), problem.FC, "fc = true", "weft sets up no Fibre Channel"},
 		{"iSER", on(onGroup + "      services = [\"iser\"]\n"), problem.OtherWay, `services = ["iser"]`, "NVMe over RDMA, of 7.0 on, is the service nvme-rdma"},
 		{"hardware without PVRDMA", pvrdmaEdits(path, path+"\n  hardware_version = 12 # old"), problem.PVRDMA, "# old", "PVRDMA came with virtual hardware 13 (vSphere 6.5)"},
 		{"hardware without RoCE v2", pvrdmaEdits(path, path+"\n  hardware_version = 13"), problem.PVRDMA, eth1, "RoCE v2 came with virtual hardware 14 (vSphere 6.7), and hardware_version is 13 (main.weft.hcl:"},

@@ -71,6 +71,8 @@ const (
 	Uplink      Code = "WF-NET-018"
 	PVRDMA      Code = "WF-NET-019"
 	OtherWay    Code = "WF-NET-020"
+	Segments    Code = "WF-NET-021"
+	FC          Code = "WF-NET-022"
 
 	DSCP       Code = "WF-QOS-001"
 	Priority   Code = "WF-QOS-002"

@@ -67,6 +67,7 @@ func storageRules() []Rule {
 		{"what hosts and targets prove to each other goes together", []Finding{refusesOrWarns(problem.CHAP)}, (*checker).authentication},
 		{"who speaks TLS has keys for it, and can", []Finding{refusesOrWarns(problem.TLS)}, (*checker).encryption},
 		{"initiators reach their targets on every plane", []Finding{refuses(problem.Unreachable)}, (*checker).reach},
+		{"initiators and targets of a plane are in one subnet", []Finding{refuses(problem.Segments)}, (*checker).segments},
 		{"hosts that share blocks can take locks in them", []Finding{refuses(problem.Locks)}, func(c *checker) { c.locks(catalogue.Load) }},
 		{"one host keeps both halves of a mirror over two servers", []Finding{refuses(problem.Half)}, (*checker).mirrored},
 		{"metrics can be measured and judged", []Finding{refuses(problem.Metric), warns(problem.NoBaseline), refuses(problem.Load), refuses(problem.Unmeasured)}, (*checker).validations},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/remote"
 	"weft/plan"
 )
 
@@ -46,7 +47,7 @@ func FileChanges(path, have, want string, read Reader, impact plan.Impact) []pla
 	}
 	var out []plan.Change
 	for _, key := range keysOf(before, after) {
-		out = append(out, plan.Changed(path+"."+key, before.values[key], after.values[key], impact)...)
+		out = append(out, redacted(plan.Changed(path+"."+key, before.values[key], after.values[key], impact), summary.Digest)...)
 	}
 	if len(out) > mostChanges {
 		summary.Path += ".more"
@@ -54,6 +55,18 @@ func FileChanges(path, have, want string, read Reader, impact plan.Impact) []pla
 		out = append(out[:mostChanges], summary)
 	}
 	return out
+}
+
+// redacted hides secrets in values that were compared as they are. A value that hides one
+// keeps the digest of both files, by which a stale plan is recognised.
+func redacted(changes []plan.Change, digest string) []plan.Change {
+	for i, c := range changes {
+		changes[i].Before, changes[i].After = remote.Redact(c.Before), remote.Redact(c.After)
+		if changes[i].Before != c.Before || changes[i].After != c.After {
+			changes[i].Digest = digest
+		}
+	}
+	return changes
 }
 
 // content is a file as a plan compares it.

@@ -36,6 +36,8 @@ func TestFileChanges(t *testing.T) {
 		{"a line more", "a\nc\n", "a\nb\nc\n", nil, "f.line[2]: \"\" → \"b\"\n"},
 		{"a line less", "a\nb\nc\n", "a\nc\n", nil, "f.line[2]: \"b\" → \"\"\n"},
 		{"order", "a\nb\n", "b\na\n", nil, "f.line[1]: \"a\" → \"b\"\nf.line[2]: \"b\" → \"a\"\n"},
+		{"a secret on the device", "a\nconnect --password=abcdefgh1234\n", "a\nconnect\n", nil, "f.line[2]: \"connect --password=REDACTED\" → \"connect\"\n  a digest stands where values are only counted\n"},
+		{"two secrets", "connect --password=abcdefgh1234\n", "connect --password=efghabcd1234\n", nil, "f.line[1]: \"connect --password=REDACTED\" → \"connect --password=REDACTED\"\n  a digest stands where values are only counted\n"},
 		{"a setting", "[S]\nX=1\nY=2\n", "[S]\nX=1\nY=3\n", UnitSettings, "f.S.Y: \"2\" → \"3\"\n"},
 		{"form", "[S]\nX=1\n", "# c\n[S]\nX=1\n", UnitSettings, "f: \"same settings in another form\" → \"as weft writes them\"\n"},
 		{"unreadable", "secret\n", "[S]\nX=1\n", UnitSettings, "f: \"unreadable content\" → \"as declared\"\n"},
