@@ -89,16 +89,26 @@ func TestKilledWorkers(t *testing.T) {
 		if who == "lead" {
 			p.run(&after, p.orders()...)
 		} else {
-			stop := time.AfterFunc(after, func() { _ = p.alive[who].Process.Kill() })
+			gone := make(chan struct{})
+			stop := time.AfterFunc(after, func() {
+				defer close(gone)
+				p.kill(who)
+				if who != "hub" { // which stays away until the leader has given up
+					p.start(who)
+				}
+			})
 			code, said := p.run(nil, p.orders()...)
-			if stop.Stop() {
-				_ = p.alive[who].Process.Kill() // it was quicker
+			if quicker := stop.Stop(); !quicker {
+				<-gone
+			} else {
+				p.kill(who)
 			}
 			if allowed := []int{exitDone, exitHeld, exitWaiting, exitRolledBack, exitChanged, exitUnreachable}; !slices.Contains(allowed, code) {
 				t.Fatalf("the leader exits %d:\n%s", code, said)
 			}
-			_ = p.alive[who].Wait() // it was killed
-			p.start(who)
+			if p.alive[who] == nil {
+				p.start(who)
+			}
 		}
 		p.converge()
 	}
@@ -118,6 +128,13 @@ func (p *crewPod) bare(args ...string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		p.Fatalf("weft %v: %v\n%s", args, err, out)
 	}
+}
+
+// kill kills the hub or a worker.
+func (p *crewPod) kill(who string) {
+	_ = p.alive[who].Process.Kill() // it runs
+	_ = p.alive[who].Wait()         // it was killed
+	p.alive[who] = nil
 }
 
 // start starts the hub, at the port where it was before, or the worker of a site.

@@ -129,6 +129,9 @@ func (r *Record) mark(ctx context.Context, in *plan.Input, c *crew, of plan.Mark
 		return nil, err
 	}
 	left, err := at.SetMarks(ctx, m.Mark, m.Devices)
+	if cutOff(err) { // marks may stand, and the run goes on when the store is back
+		return nil, err
+	}
 	if err != nil {
 		return nil, errors.Join(ended(nil, err), m.cleared(ctx, left))
 	}
@@ -137,6 +140,12 @@ func (r *Record) mark(ctx context.Context, in *plan.Input, c *crew, of plan.Mark
 		return nil, err
 	}
 	return m, m.took(ctx, in)
+}
+
+// cutOff reports whether something was ended because the store does not answer.
+func cutOff(err error) bool {
+	var cause *Error
+	return away(err) || errors.As(err, &cause) && cause.Cause == Waits
 }
 
 // took ends the run that this one has taken over, if it has.

@@ -24,7 +24,7 @@ func (s *staged) marked(ctx context.Context) (*Marking, error) {
 	}
 	m, err := s.rec.mark(ctx, &s.site.Input, s.crew, of, s.devices())
 	if err != nil {
-		if !s.resumed && !away(err) { // else it is gone on with: marks may stand
+		if !s.resumed && !cutOff(err) { // else it is gone on with: marks may stand
 			err = errors.Join(err, s.rec.drop(context.WithoutCancel(ctx)))
 		}
 		return nil, err

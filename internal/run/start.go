@@ -172,7 +172,7 @@ func (e *Env) apply(ctx context.Context, s *Site, made *plan.Plan) error {
 		return err
 	}
 	mark, err := rec.mark(ctx, &s.Input, nil, plan.Mark{Plan: digest}, changed(made.Steps))
-	if err != nil && rec.fresh && !away(err) { // it has not begun, and no mark stands
+	if err != nil && rec.fresh && !cutOff(err) { // it has not begun, and no mark stands
 		err = errors.Join(err, rec.drop(context.WithoutCancel(ctx)))
 	}
 	if err != nil {

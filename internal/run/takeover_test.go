@@ -12,20 +12,20 @@ import (
 	"weft/plan/rollout"
 )
 
-// cutOff is a store that is away while off says so of a key that is written.
-type cutOff struct {
+// flicker is a store that is away while off says so of a key that is written.
+type flicker struct {
 	store.Store
 	off func(key string) bool
 }
 
-func (s *cutOff) Create(ctx context.Context, key string, value []byte) (store.Revision, error) {
+func (s *flicker) Create(ctx context.Context, key string, value []byte) (store.Revision, error) {
 	if s.off(key) {
 		return 0, &store.UnavailableError{Err: errors.New("it is away")}
 	}
 	return s.Store.Create(ctx, key, value)
 }
 
-func (s *cutOff) Update(ctx context.Context, key string, value []byte, at store.Revision) (store.Revision, error) {
+func (s *flicker) Update(ctx context.Context, key string, value []byte, at store.Revision) (store.Revision, error) {
 	if s.off(key) {
 		return 0, &store.UnavailableError{Err: errors.New("it is away")}
 	}
@@ -51,7 +51,7 @@ func TestTakeOverCutOff(t *testing.T) {
 			f.records = func() *Records {
 				return InShared(t.TempDir(), Sharing{Name: root, Lease: time.Hour, Open: func(ctx context.Context) (store.Store, error) {
 					s, err := dir.Open(ctx, root, dir.Options{})
-					return &cutOff{s, func(key string) bool {
+					return &flicker{s, func(key string) bool {
 						if strings.HasPrefix(key, "mark/") {
 							writes++
 						}
