@@ -107,7 +107,7 @@ func (a *app) watch(ctx context.Context, p *run.Site, names []string, how watchi
 		defer stop()
 	}
 	terminal, board := onTerminal(a.stdout), a.boardFor(p.Model, how.ui)
-	var since *prove.Reading
+	var since *prove.Snapshot
 	var last *prove.Result
 	var configuration *prove.Configuration
 	for n := 1; ; n++ {

@@ -20,7 +20,7 @@ func sighting() *prove.Result {
 	row := &prove.Row{Initiator: `server.node["a"]`, Target: "target.t", Plane: "a", P99: 1500 * time.Microsecond}
 	row.Samples, row.Size, row.Transport = 5, 4096, "tcp"
 	return &prove.Result{Rows: []*prove.Row{row, {Initiator: "server.b", Plane: "a", Why: "it is away"}},
-		After: &prove.Reading{Samples: []prove.Sample{
+		After: &prove.Snapshot{Samples: []prove.Sample{
 			{Counter: prove.Counter{Device: `server.node["a"]`, Port: "p0", Priority: 3, Name: "pfc_rx"}, Value: 7},
 			{Counter: prove.Counter{Device: "switch.a", Port: "Ethernet1/1", Priority: tally.AllPriorities, Name: "ingress_drops"}, Value: 1},
 			{Counter: prove.Counter{Device: "switch.a", Port: "Ethernet1/1", Priority: 3, Name: "pfc_watchdog.events"}, Off: "there is none"}}},

@@ -45,7 +45,7 @@ func (r *run) served(ctx context.Context, flows []flow) account {
 }
 
 // account judges what targets served, and whether they were started again.
-func (res *Result) account(before, after account, since *Reading) {
+func (res *Result) account(before, after account, since *Snapshot) {
 	res.Judgements = append(res.Judgements, reckon(res.Rows, before, after)...)
 	if since != nil { // what was asked then is older than what was asked just now
 		maps.Copy(before.started, since.Agents)

@@ -22,7 +22,7 @@ func TestAgentStartedAgain(t *testing.T) {
 		targets = append(targets, x.Server.Name)
 	}
 	first, second := time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC), time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
-	look := func(t *testing.T, f *farm, since *Reading) *Result {
+	look := func(t *testing.T, f *farm, since *Snapshot) *Result {
 		t.Helper()
 		f.busy, f.served = map[string]int{}, map[string]uint64{}
 		res, err := Run(t.Context(), Input{Model: m, Since: since, Volume: func(*inventory.Volume, *inventory.Server) string { return "/volume" },
@@ -60,7 +60,7 @@ func TestAgentStartedAgain(t *testing.T) {
 		t.Errorf("one crashed: %s %v", res.Verdict, restarts(res))
 	}
 	between := &farm{p99: time.Microsecond, started: map[string]time.Time{targets[0]: second, targets[1]: first}}
-	since := &Reading{Agents: map[string]time.Time{m.Targets[0].Server.Addr: first, m.Targets[1].Server.Addr: first}}
+	since := &Snapshot{Agents: map[string]time.Time{m.Targets[0].Server.Addr: first, m.Targets[1].Server.Addr: first}}
 	if got := restarts(look(t, between, since)); len(got) != 1 || got[0] != m.Targets[0].Server.Addr {
 		t.Errorf("the first crashed between two looks: %v", got)
 	}
@@ -71,8 +71,8 @@ func TestSinceTheLookBefore(t *testing.T) {
 	at := func(port string, value uint64) Sample {
 		return Sample{Counter: Counter{Device: "switch.a", Port: port, Name: "drops"}, Value: value}
 	}
-	before := &Reading{Samples: []Sample{at("1", 5), at("2", 7)}, Agents: map[string]time.Time{"server.a": time.Unix(1, 0), "server.b": time.Unix(2, 0)}}
-	now := &Reading{Samples: []Sample{at("1", 6)}, Missing: []Missing{{Device: "switch.a", Port: "2", Why: "away"}}, Agents: map[string]time.Time{"server.a": time.Unix(3, 0)}}
+	before := &Snapshot{Samples: []Sample{at("1", 5), at("2", 7)}, Agents: map[string]time.Time{"server.a": time.Unix(1, 0), "server.b": time.Unix(2, 0)}}
+	now := &Snapshot{Samples: []Sample{at("1", 6)}, Missing: []Missing{{Device: "switch.a", Port: "2", Why: "away"}}, Agents: map[string]time.Time{"server.a": time.Unix(3, 0)}}
 	next := now.Since(before)
 	for port, want := range map[string]uint64{"1": 6, "2": 7} {
 		if s, ok, why := next.find(at(port, 0).Counter); !ok || s.Value != want {
@@ -82,7 +82,7 @@ func TestSinceTheLookBefore(t *testing.T) {
 	if !next.Agents["server.a"].Equal(time.Unix(3, 0)) || !next.Agents["server.b"].Equal(time.Unix(2, 0)) || len(now.Samples) != 1 {
 		t.Errorf("%+v, %+v", next, now)
 	}
-	if (*Reading)(nil).Since(before) != nil || now.Since(nil) != now {
+	if (*Snapshot)(nil).Since(before) != nil || now.Since(nil) != now {
 		t.Error("nothing is made of nothing")
 	}
 }

@@ -39,11 +39,11 @@ func (res *Result) Asked(validations []string, here func(device string) bool) er
 }
 
 // of is what a reading says of some devices.
-func (r *Reading) of(here func(device string) bool) *Reading {
+func (r *Snapshot) of(here func(device string) bool) *Snapshot {
 	if r == nil {
 		return nil
 	}
-	out := &Reading{Agents: maps.Clone(r.Agents)}
+	out := &Snapshot{Agents: maps.Clone(r.Agents)}
 	out.Samples = slices.DeleteFunc(slices.Clone(r.Samples), func(s Sample) bool { return !here(s.Device) })
 	out.Missing = slices.DeleteFunc(slices.Clone(r.Missing), func(m Missing) bool { return !here(m.Device) })
 	maps.DeleteFunc(out.Agents, func(device string, _ time.Time) bool { return !here(device) })

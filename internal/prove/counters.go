@@ -191,7 +191,7 @@ const shortest = time.Second
 
 // dwell waits until so much has passed since a reading that a second one says
 // something.
-func (r *run) dwell(ctx context.Context, since *Reading) error {
+func (r *run) dwell(ctx context.Context, since *Snapshot) error {
 	least := cmp.Or(r.in.Window, shortest)
 	var last time.Time
 	for _, s := range since.Samples {

@@ -124,6 +124,6 @@ func (res *Result) unread(device string) bool {
 	return res.Before.silent(device) || res.After.silent(device)
 }
 
-func (r *Reading) silent(device string) bool {
+func (r *Snapshot) silent(device string) bool {
 	return r != nil && slices.ContainsFunc(r.Missing, func(m Missing) bool { return m.Device == device && m.Port == "" })
 }

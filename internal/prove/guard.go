@@ -17,7 +17,7 @@ type Guard struct {
 	run     *run
 	ports   map[*inventory.Switch][]string
 	judges  []*inventory.Validation
-	before  *Reading
+	before  *Snapshot
 	servers *attendance // nil: none is asked
 }
 
@@ -115,7 +115,7 @@ func (g *Guard) Last(ctx context.Context, free func(device string) bool) []Judge
 }
 
 // read asks switches and servers at the same time.
-func (g *Guard) read(ctx context.Context, free func(device string) bool) (*Reading, []Judgement) {
+func (g *Guard) read(ctx context.Context, free func(device string) bool) (*Snapshot, []Judgement) {
 	where := places{switches: map[*inventory.Switch][]string{}}
 	for sw, ports := range g.ports {
 		if free(sw.Addr) {

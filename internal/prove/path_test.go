@@ -113,7 +113,7 @@ func TestClassified(t *testing.T) {
 	m := cabledModel()
 	all := legs(m, nil)
 	judged := func(degraded bool, change func(c *Counter, n *uint64)) []Judgement {
-		res := &Result{Before: &Reading{}, After: &Reading{}}
+		res := &Result{Before: &Snapshot{}, After: &Snapshot{}}
 		for _, l := range all {
 			row := &Row{Initiator: l.from.Server.Addr, Target: l.target.Addr, Plane: l.portal.Plane.Name, Degraded: degraded}
 			row.Bytes = 1000

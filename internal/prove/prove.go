@@ -90,8 +90,8 @@ type Result struct {
 	Throughput []*Throughput `json:"throughput,omitempty"` // where it was asked for
 	Compared   []*Comparison `json:"compared,omitempty"`   // where it was asked for
 	Loads      []*Load       `json:"loads,omitempty"`      // that validations make
-	Before     *Reading      `json:"before,omitempty"`     // what devices had counted; nil: not asked
-	After      *Reading      `json:"after,omitempty"`
+	Before     *Snapshot     `json:"before,omitempty"`     // what devices had counted; nil: not asked
+	After      *Snapshot     `json:"after,omitempty"`
 	Checks     []Check       `json:"checks,omitempty"`
 	Outputs    []Output      `json:"outputs,omitempty"`
 
@@ -135,7 +135,7 @@ type Input struct {
 	// one that is not is not judged. nil: they all are.
 	Ready func(device, port string) bool
 	// Since is a former reading to count from; nil: one is made first.
-	Since *Reading
+	Since *Snapshot
 	// Baseline is what to compare with where metrics ask for it. nil: there is none.
 	Baseline *Baseline
 	// Path also proves the way of packets: that they are marked, put into the

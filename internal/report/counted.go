@@ -51,7 +51,7 @@ type counts struct {
 func (r *Report) counts() counts {
 	c := counts{first: map[prove.Counter]prove.Sample{}, last: map[prove.Counter]prove.Sample{}, back: map[prove.Counter]bool{}}
 	for _, m := range r.Measured {
-		for _, reading := range []*prove.Reading{m.Result.Before, m.Result.After} {
+		for _, reading := range []*prove.Snapshot{m.Result.Before, m.Result.After} {
 			if reading == nil {
 				continue
 			}

@@ -26,7 +26,7 @@ func counted(name string, priority int, value uint64) prove.Sample {
 // Counters are told from the first reading that has them to the last: what is a fault
 // first, what went back as that, what has not grown in a number.
 func TestCounted(t *testing.T) {
-	reading := func(s ...prove.Sample) *prove.Reading { return &prove.Reading{Samples: s} }
+	reading := func(s ...prove.Sample) *prove.Snapshot { return &prove.Snapshot{Samples: s} }
 	off := counted(tally.WatchdogEvents, 3, 0)
 	off.Off = "there is no watchdog"
 	last := reading(counted(tally.TxBytes, 3, 900), counted(tally.Drops, 3, 7), counted(tally.PFCRx, 3, 5), counted(tally.IngressDrops, tally.AllPriorities, 2), off)
@@ -144,7 +144,7 @@ func rolled(t testing.TB) *Report {
 		flow.P99 += time.Duration(n)
 		res.Rows = append(res.Rows, &flow)
 	}
-	res.Before, res.After = new(prove.Reading), new(prove.Reading)
+	res.Before, res.After = new(prove.Snapshot), new(prove.Snapshot)
 	for port := range 256 {
 		for n, name := range []string{tally.TxBytes, tally.TxPackets, tally.Drops, tally.PFCRx, tally.PFCTx} {
 			s := prove.Sample{Counter: prove.Counter{Device: "switch.leaf", Port: fmt.Sprintf("Ethernet1/%d", port), Priority: 3, Name: name}}

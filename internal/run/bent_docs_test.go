@@ -66,7 +66,7 @@ func TestBentDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	job := &task{ID: "T", Run: rec.ID, Lead: "x", Do: jobApply, Phase: "phase-b", Steps: nil}
-	reading := &prove.Reading{Samples: []prove.Sample{{Counter: prove.Counter{Device: "a"}}}}
+	reading := &prove.Snapshot{Samples: []prove.Sample{{Counter: prove.Counter{Device: "a"}}}}
 	base := prove.Baseline{Format: prove.BaselineFormat}
 	base.Record(&prove.Result{Judgements: []prove.Judgement{{Validation: "healthy", Metric: "p99", Pair: "a to b", Verdict: prove.Pass}}}, time.Now())
 	for key, v := range map[string]any{keyWork(false, "dc1"): job, keyRecord(rec.ID, "counters"): reading, keyBaseline(false): base,

@@ -89,7 +89,7 @@ func honest(made *plan.Plan) map[*task]*outcome {
 	seen := &prove.Result{Judgements: []prove.Judgement{{Validation: "healthy", Metric: "p99", Pair: "a to b", Verdict: prove.Pass, Interval: &prove.Interval{}}},
 		Rows: []*prove.Row{{Initiator: "a", Target: "b"}}, Local: []*prove.Row{{Initiator: "a"}},
 		Compared: []*prove.Comparison{{Initiator: "a", Ways: []*prove.Compared{{Over: "tcp"}}}}, Loads: []*prove.Load{{Initiator: "a"}},
-		After: &prove.Reading{Samples: []prove.Sample{{Counter: prove.Counter{Device: "a"}}}, Missing: []prove.Missing{{Device: "a"}}, Agents: map[string]time.Time{"a": {}}}, Verdict: prove.Pass}
+		After: &prove.Snapshot{Samples: []prove.Sample{{Counter: prove.Counter{Device: "a"}}}, Missing: []prove.Missing{{Device: "a"}}, Agents: map[string]time.Time{"a": {}}}, Verdict: prove.Pass}
 	failed := plan.Report(&plan.HeldError{Device: "a", Holder: "x"})
 	failed.Stale, failed.Wrong, failed.Unreachable = &plan.StaleError{Moved: []plan.Moved{{ID: ids[0]}}}, &plan.WrongDeviceError{Device: "a"}, []string{"a"}
 	failed.Held.Mark = &plan.Mark{Owner: "test"}
@@ -256,7 +256,7 @@ func TestAnswersForAnother(t *testing.T) {
 		t.Errorf("what it says of another device is an answer: %+v", o.Result)
 	}
 	seen := &prove.Result{Judgements: []prove.Judgement{{Validation: "healthy", Verdict: prove.Pass}}, Rows: []*prove.Row{{Initiator: "a"}, {Initiator: "b"}},
-		After: &prove.Reading{Samples: []prove.Sample{{Counter: prove.Counter{Device: "a"}}, {Counter: prove.Counter{Device: "b"}}}}}
+		After: &prove.Snapshot{Samples: []prove.Sample{{Counter: prove.Counter{Device: "a"}}, {Counter: prove.Counter{Device: "b"}}}}}
 	o = (&outcome{Task: "T", By: "w", Seen: seen}).answered("dc1", &task{ID: "T", Do: jobMeasure, Validations: []string{"validation.healthy"}}, part, here)
 	if o.Err != nil || len(o.Seen.Rows) != 1 || len(o.Seen.After.Samples) != 1 {
 		t.Errorf("it measures for another: %+v, %v", o.Seen, o.Err)

@@ -35,8 +35,8 @@ func (s *staged) measured(ctx context.Context, validations []string) (*prove.Res
 
 // looked measures, here or at the sites of the workers. since is the reading that was
 // counted on from.
-func (s *staged) looked(ctx context.Context, phase *rollout.PhaseRun, validations []string) (*prove.Result, *prove.Reading, error) {
-	var since *prove.Reading
+func (s *staged) looked(ctx context.Context, phase *rollout.PhaseRun, validations []string) (*prove.Result, *prove.Snapshot, error) {
+	var since *prove.Snapshot
 	if phase != nil && phase.State == rollout.Soaking {
 		since = s.former(ctx)
 	}
@@ -151,8 +151,8 @@ func (s *staged) asApplied(ctx context.Context, done map[plan.ID]bool) []prove.J
 func measuredKinds() []string { return []string{"agent", "nvme_connection", "boot"} }
 
 // former is the last reading of this run; nil: there is none that can be used.
-func (s *staged) former(ctx context.Context) *prove.Reading {
-	r := new(prove.Reading)
+func (s *staged) former(ctx context.Context) *prove.Snapshot {
+	r := new(prove.Snapshot)
 	there, err := getLarge(ctx, s.rec.store, keyRecord(s.run.ID, "counters"), r)
 	if err != nil || !there || len(r.Samples) == 0 {
 		return nil // a fresh one is made
@@ -176,7 +176,7 @@ type Kept struct {
 
 // keep keeps a result for the report, and the reading for the next sample. Where the
 // store is away the result is judged all the same.
-func (s *staged) keep(ctx context.Context, phase *rollout.PhaseRun, validations []string, since *prove.Reading, res *prove.Result) error {
+func (s *staged) keep(ctx context.Context, phase *rollout.PhaseRun, validations []string, since *prove.Snapshot, res *prove.Result) error {
 	k := Kept{Phase: phase.Name, Validations: validations, Time: time.Now().UTC(), Simulated: s.run.Simulated, Files: SumOf(s.site.Model), Result: res, Thresholds: Thresholds(s.site.Model),
 		Recorded: phase.State != rollout.Gating && phase.State != rollout.Soaking}
 	name := phase.Name

@@ -100,7 +100,7 @@ func sum(a, b float64) float64 {
 
 // rates are what counters of each plane have grown by in a second, since the look before:
 // bytes by switches where they count them, else by NICs. What nobody counts is not known.
-func (b *Board) rates(now *prove.Reading) map[string]planeLook {
+func (b *Board) rates(now *prove.Snapshot) map[string]planeLook {
 	if now == nil {
 		return nil
 	}

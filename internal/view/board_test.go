@@ -20,7 +20,7 @@ func looked(n int, p99 time.Duration, bytes, pauses uint64) *prove.Result {
 	count := func(device, name string, v uint64) prove.Sample {
 		return prove.Sample{Counter: prove.Counter{Device: device, Port: "p", Priority: 3, Name: name}, Time: noon.Add(time.Duration(n) * time.Second), Value: v}
 	}
-	return &prove.Result{Verdict: prove.Pass, Rows: []*prove.Row{row}, After: &prove.Reading{Samples: []prove.Sample{
+	return &prove.Result{Verdict: prove.Pass, Rows: []*prove.Row{row}, After: &prove.Snapshot{Samples: []prove.Sample{
 		count("switch.leaf", tally.TxBytes, bytes), count("server.i", tally.TxBytes, bytes/2), count("switch.leaf", tally.PFCRx, pauses), count("switch.other", tally.Drops, pauses)}}}
 }
 

@@ -42,8 +42,8 @@ type Missing struct {
 	Why    string `json:"why"`
 }
 
-// A Reading is what switches and NICs had counted at one time.
-type Reading struct {
+// A Snapshot is the counters of switches and NICs at one time.
+type Snapshot struct {
 	Samples []Sample  `json:"samples"`
 	Missing []Missing `json:"missing,omitempty"`
 
@@ -52,12 +52,12 @@ type Reading struct {
 	Agents map[string]time.Time `json:"agents,omitempty"`
 }
 
-// join is what two readings of different devices say; nil where there is none.
-func (r *Reading) join(other *Reading) *Reading {
+// join is what two snapshots of different devices hold; nil where there is none.
+func (r *Snapshot) join(other *Snapshot) *Snapshot {
 	if r == nil || other == nil {
 		return cmp.Or(r, other)
 	}
-	all := &Reading{Samples: slices.Concat(r.Samples, other.Samples), Missing: slices.Concat(r.Missing, other.Missing), Agents: map[string]time.Time{}}
+	all := &Snapshot{Samples: slices.Concat(r.Samples, other.Samples), Missing: slices.Concat(r.Missing, other.Missing), Agents: map[string]time.Time{}}
 	maps.Copy(all.Agents, r.Agents)
 	maps.Copy(all.Agents, other.Agents)
 	return all
@@ -66,11 +66,11 @@ func (r *Reading) join(other *Reading) *Reading {
 // Since is what the next look counts on from: what could not be read now stands
 // as it did in the reading before, so that a device that was away for a while is
 // judged by all that it has counted meanwhile. Nil where there is no reading.
-func (r *Reading) Since(before *Reading) *Reading {
+func (r *Snapshot) Since(before *Snapshot) *Snapshot {
 	if r == nil || before == nil {
 		return r
 	}
-	next := &Reading{Samples: slices.Clone(r.Samples), Missing: r.Missing, Agents: maps.Clone(before.Agents)}
+	next := &Snapshot{Samples: slices.Clone(r.Samples), Missing: r.Missing, Agents: maps.Clone(before.Agents)}
 	read := make(map[Counter]bool, len(r.Samples))
 	for _, s := range r.Samples {
 		read[s.Counter] = true
@@ -88,7 +88,7 @@ func (r *Reading) Since(before *Reading) *Reading {
 }
 
 // find is the sample of a counter, or what kept it from being read.
-func (r *Reading) find(c Counter) (s Sample, ok bool, why string) {
+func (r *Snapshot) find(c Counter) (s Sample, ok bool, why string) {
 	if r == nil {
 		return Sample{}, false, "no device was asked"
 	}
@@ -152,11 +152,11 @@ func (q *questions) Go(ask func()) {
 func (q *questions) Wait() { q.open.Wait() }
 
 // read asks all devices what they have counted.
-func (r *run) read(ctx context.Context) *Reading { return r.readAt(ctx, cabled(r.in.Model)) }
+func (r *run) read(ctx context.Context) *Snapshot { return r.readAt(ctx, cabled(r.in.Model)) }
 
 // readAt asks some. A device that does not answer is missing, and no error.
-func (r *run) readAt(ctx context.Context, p places) *Reading {
-	out := &Reading{}
+func (r *run) readAt(ctx context.Context, p places) *Snapshot {
+	out := &Snapshot{}
 	var mu sync.Mutex
 	asking := newQuestions()
 	ask := func(device string, read func() ([]Sample, []Missing, error)) {
