@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	client "github.com/nats-io/nats.go"
@@ -28,12 +29,14 @@ const (
 	tap = "HUBTAP"
 )
 
+const nextAPI = "$JS.API.CONSUMER.MSG.NEXT."
+
 // direct are requests that change nothing. Their answers may be long, or many, so that
 // the server delivers them to the tenant's account without the broker.
 var direct = map[string]server.ServiceRespType{
-	"$JS.API.STREAM.INFO.":       server.Singleton,
-	"$JS.API.STREAM.MSG.GET.":    server.Singleton,
-	"$JS.API.CONSUMER.MSG.NEXT.": server.Streamed,
+	"$JS.API.STREAM.INFO.":    server.Singleton,
+	"$JS.API.STREAM.MSG.GET.": server.Singleton,
+	nextAPI:                   server.Streamed,
 }
 
 // access decides who is let in to the server, and to which account.
@@ -41,7 +44,7 @@ type access struct {
 	admin string // public key
 	note  func(string)
 	s     *server.Server
-	front *front   // nil: nobody else reaches the server
+	front *front   // nil: no other process reaches the server
 	names sync.Map // of members by public key
 
 	mu      sync.RWMutex
@@ -74,6 +77,11 @@ func (a *access) attach(s *server.Server) error {
 		if err := s.GlobalAccount().AddServiceExportWithResponse(subject+">", answers, nil); err != nil {
 			return err
 		}
+	}
+	// A pull is answered at least every 15 seconds while it waits: what the server keeps of
+	// it is dropped soon after.
+	if err := s.GlobalAccount().SetServiceExportResponseThreshold(nextAPI+">", 45*time.Second); err != nil {
+		return err
 	}
 	return s.GlobalAccount().AddServiceExport(ask+".>", nil)
 }

@@ -54,8 +54,8 @@ func (b *broker) used(ctx context.Context, stream string) (bytes, most int64, er
 	return int64(info.State.Bytes), info.Config.MaxBytes, nil
 }
 
-// nobody waits for an answer.
-const nobody = "none"
+// noReply marks a request without a reply subject.
+const noReply = "none"
 
 // relay leads an answer back to who asked.
 func (b *broker) relay(m *client.Msg) {
@@ -64,7 +64,7 @@ func (b *broker) relay(m *client.Msg) {
 	if size, err := strconv.Atoi(text); err == nil {
 		b.space.done(size)
 	}
-	if reply != nobody {
+	if reply != noReply {
 		_ = b.conn.PublishMsg(&client.Msg{Subject: reply, Header: m.Header, Data: m.Data}) // without an answer the client asks again
 	}
 	if len(m.Data) < longest && bytes.Contains(m.Data, []byte("maximum messages per subject exceeded")) {
@@ -132,7 +132,7 @@ func (b *broker) answer(m *client.Msg, err error) {
 	}
 	text, failed := json.Marshal(map[string]any{"type": "error", "error": map[string]any{"code": code, "err_code": code, "description": "the hub refuses this: " + err.Error()}})
 	if failed == nil {
-		_ = b.conn.Publish(m.Reply, text) // without a connection there is nobody to answer
+		_ = b.conn.Publish(m.Reply, text) // without a connection there is no client to answer
 	}
 }
 
@@ -190,7 +190,7 @@ func (b *broker) forward(t *tenant, subject string, m *client.Msg, h client.Head
 	// The answer's subject says whose it is, how much is not on its way any more, and
 	// where it belongs.
 	return b.conn.PublishMsg(&client.Msg{Subject: subject, Header: h, Data: m.Data,
-		Reply: b.back + t.Key + "." + counted + "." + cmp.Or(m.Reply, nobody)})
+		Reply: b.back + t.Key + "." + counted + "." + cmp.Or(m.Reply, noReply)})
 }
 
 // headers are those that a client of weft sends with a document, and what they may say.

@@ -38,8 +38,8 @@ func (t *tenant) owns(consumer string) bool {
 // tag begins the names of the tenant's consumers.
 func (t *tenant) tag() string { return "weft-" + t.Key + "-" }
 
-// A wish is a request to make a consumer: what clients of weft send, and no more.
-type wish struct {
+// A consumerSpec is a request to make a consumer: what clients of weft send, and no more.
+type consumerSpec struct {
 	Stream string `json:"stream_name"`
 	Action string `json:"action"`
 	Config struct {
@@ -59,19 +59,19 @@ type wish struct {
 // create makes a consumer that delivers to who pulls, keeps nothing on disk, and ends
 // when it is not used for a minute.
 func (b *broker) create(t *tenant, rest string, m *client.Msg) error {
-	var w wish
+	var spec consumerSpec
 	stream, _, _ := strings.Cut(rest, ".")
-	if err := strict(m.Data, &w); err != nil {
+	if err := strict(m.Data, &spec); err != nil {
 		return refuse("a consumer of clients has none of it: %v", err)
 	}
-	if w.Stream != stream || w.Config.Ack != jetstream.AckNonePolicy {
+	if spec.Stream != stream || spec.Config.Ack != jetstream.AckNonePolicy {
 		return refuse("clients do not make such a consumer")
 	}
 	if err := b.reserve(t); err != nil {
 		return err
 	}
 	go func() {
-		info, err := b.make(t, stream, w)
+		info, err := b.makeConsumer(t, stream, spec)
 		if err != nil {
 			b.answer(m, &refusal{503, err.Error()})
 			return
@@ -87,12 +87,12 @@ func (b *broker) create(t *tenant, rest string, m *client.Msg) error {
 	return nil
 }
 
-func (b *broker) make(t *tenant, stream string, w wish) (*jetstream.ConsumerInfo, error) {
+func (b *broker) makeConsumer(t *tenant, stream string, spec consumerSpec) (*jetstream.ConsumerInfo, error) {
 	name := t.tag() + rand.Text() // who knows it may pull
-	c := jetstream.ConsumerConfig{Name: name, DeliverPolicy: w.Config.Deliver, OptStartSeq: w.Config.Start, AckPolicy: jetstream.AckNonePolicy,
-		FilterSubjects: w.Config.Filters, InactiveThreshold: time.Minute, Replicas: 1, MemoryStorage: true, MaxWaiting: 16}
-	if w.Config.Filter != "" {
-		c.FilterSubjects = append(c.FilterSubjects, w.Config.Filter)
+	c := jetstream.ConsumerConfig{Name: name, DeliverPolicy: spec.Config.Deliver, OptStartSeq: spec.Config.Start, AckPolicy: jetstream.AckNonePolicy,
+		FilterSubjects: spec.Config.Filters, InactiveThreshold: time.Minute, Replicas: 1, MemoryStorage: true, MaxWaiting: 16}
+	if spec.Config.Filter != "" {
+		c.FilterSubjects = append(c.FilterSubjects, spec.Config.Filter)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

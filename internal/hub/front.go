@@ -22,9 +22,9 @@ type front struct {
 	budget budget
 
 	mu      sync.Mutex
-	open    map[*guest]bool
-	waiting []*guest // that have not logged in, the oldest first
-	closed  int      // of them, since the last line of the log
+	open    map[*peer]bool
+	waiting []*peer // that have not logged in, the oldest first
+	closed  int     // of them, since the last line of the log
 	logged  time.Time
 	over    bool
 	group   sync.WaitGroup
@@ -38,8 +38,8 @@ type budget struct {
 
 var unauthenticated = budget{all: 256, each: 32, time: 5 * time.Second}
 
-// A guest is a connection.
-type guest struct {
+// A peer is a connection of a client.
+type peer struct {
 	conn    net.Conn
 	inner   net.Conn // to the server; nil until it is there
 	address string   // it counts for
@@ -62,7 +62,7 @@ func (f *front) serve() {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
-		g := &guest{conn: conn, address: counted(conn.RemoteAddr())}
+		g := &peer{conn: conn, address: counted(conn.RemoteAddr())}
 		f.mu.Lock()
 		f.open[g] = true
 		f.waiting = append(f.waiting, g)
@@ -93,7 +93,7 @@ func counted(addr net.Addr) string {
 
 // excess is the connection that has to go, if there are too many now that a new one came
 // from an address.
-func (f *front) excess(address string) *guest {
+func (f *front) excess(address string) *peer {
 	of := map[string]int{}
 	for _, g := range f.waiting {
 		of[g.address]++
@@ -108,11 +108,11 @@ func (f *front) excess(address string) *guest {
 			}
 		}
 	}
-	return f.waiting[slices.IndexFunc(f.waiting, func(g *guest) bool { return g.address == address })]
+	return f.waiting[slices.IndexFunc(f.waiting, func(g *peer) bool { return g.address == address })]
 }
 
 // refuse ends a connection that has not logged in.
-func (f *front) refuse(g *guest) {
+func (f *front) refuse(g *peer) {
 	f.mu.Lock()
 	i := slices.Index(f.waiting, g)
 	if i < 0 {
@@ -132,7 +132,7 @@ func (f *front) refuse(g *guest) {
 	}
 }
 
-func (f *front) end(g *guest) {
+func (f *front) end(g *peer) {
 	g.timer.Stop()
 	f.mu.Lock()
 	inner := g.inner
@@ -144,7 +144,7 @@ func (f *front) end(g *guest) {
 }
 
 // carry passes bytes on in both directions until one side ends.
-func (f *front) carry(g *guest) {
+func (f *front) carry(g *peer) {
 	inner, err := net.DialTimeout("tcp", f.to, f.budget.time)
 	if err == nil {
 		f.mu.Lock()
@@ -160,7 +160,7 @@ func (f *front) carry(g *guest) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.open, g)
-	f.waiting = slices.DeleteFunc(f.waiting, func(w *guest) bool { return w == g })
+	f.waiting = slices.DeleteFunc(f.waiting, func(w *peer) bool { return w == g })
 }
 
 // loggedIn takes a connection out of the budget. It reports whether the address, as the
@@ -168,7 +168,7 @@ func (f *front) carry(g *guest) {
 func (f *front) loggedIn(addr net.Addr) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	i := slices.IndexFunc(f.waiting, func(g *guest) bool {
+	i := slices.IndexFunc(f.waiting, func(g *peer) bool {
 		return g.inner != nil && addr != nil && g.inner.LocalAddr().String() == addr.String()
 	})
 	if i < 0 {
@@ -195,7 +195,7 @@ func (f *front) stop() {
 	f.mu.Lock()
 	f.over = true
 	f.ln.Close()
-	var open []*guest
+	var open []*peer
 	for g := range f.open {
 		open = append(open, g)
 	}

@@ -55,8 +55,8 @@ func TestSilentConnections(t *testing.T) {
 func TestExcess(t *testing.T) {
 	t.Parallel()
 	f := &front{budget: budget{all: 4, each: 2}}
-	add := func(address string) *guest {
-		g := &guest{address: address}
+	add := func(address string) *peer {
+		g := &peer{address: address}
 		f.waiting = append(f.waiting, g)
 		return g
 	}

@@ -284,7 +284,7 @@ func (p *Place) start(opts *server.Options, known []Member, ln net.Listener, not
 	a := newAccess(p.about.Admin, told.note)
 	told.name = a.name
 	if ln != nil {
-		a.front = &front{ln: ln, note: told.note, budget: unauthenticated, open: map[*guest]bool{}}
+		a.front = &front{ln: ln, note: told.note, budget: unauthenticated, open: map[*peer]bool{}}
 		told.from = a.front.from
 	}
 	opts.CustomClientAuthentication, opts.AlwaysEnableNonce = a, true
