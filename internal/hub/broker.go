@@ -117,7 +117,7 @@ func (b *broker) handle(t *tenant, subject string, m *client.Msg) {
 // inspect reports a reply subject that is not the client's own. It leads nowhere.
 func (b *broker) inspect(t *tenant, subject string, m *client.Msg) {
 	if m.Reply != "" && !strings.HasPrefix(m.Reply, nats.Inbox(t.Key)+".") {
-		b.note(fmt.Sprintf(refused+"%s: %s: its reply subject %s is not the client's", t.who(), subject, m.Reply))
+		b.note(fmt.Sprintf(refused+"%s: %s: the reply subject %s is not the client's", t.who(), subject, m.Reply))
 	}
 }
 
@@ -145,11 +145,11 @@ const longest = 4 << 10
 
 func (b *broker) pass(t *tenant, subject string, m *client.Msg) error {
 	if m.Reply != "" && !answerable(m.Reply) {
-		return refuse("its reply subject %s is not the client's", m.Reply)
+		return refuse("the reply subject %s is not the client's", m.Reply)
 	}
 	verb, rest := apiVerb(subject)
 	if verb != "" && len(m.Data) > longest {
-		return refuse("it has %d bytes, of %d", len(m.Data), longest)
+		return refuse("the request has %d bytes, of at most %d", len(m.Data), longest)
 	}
 	switch verb {
 	case "":
@@ -160,14 +160,14 @@ func (b *broker) pass(t *tenant, subject string, m *client.Msg) error {
 		return b.create(t, rest, m)
 	case "CONSUMER.INFO", "CONSUMER.DELETE":
 		if !t.owns(rest) {
-			return refuse("the consumer is not of this credential")
+			return refuse("the consumer belongs to another credential")
 		}
 		if verb == "CONSUMER.DELETE" {
 			t.held.forget(rest)
 		}
 		return b.forward(t, subject, m, nil, "-")
 	}
-	return refuse("clients do not use it")
+	return refuse("weft sends no such request")
 }
 
 // apiVerb takes a subject of JetStream's API apart: what is asked, and of what.
@@ -217,7 +217,7 @@ func (b *broker) write(t *tenant, subject string, m *client.Msg) error {
 			continue
 		}
 		if ok := headers[name]; ok == nil || len(values) != 1 || !ok(values[0]) {
-			return refuse("header %.100q: clients of weft do not send it", name+": "+strings.Join(values, ", "))
+			return refuse("weft sends no header %.100q", name+": "+strings.Join(values, ", "))
 		}
 	}
 	h := m.Header
@@ -225,13 +225,13 @@ func (b *broker) write(t *tenant, subject string, m *client.Msg) error {
 	stream, key := t.stream(subject)
 	switch {
 	case stream == "":
-		return refuse("it is no subject of %s", t.Owner)
+		return refuse("the subject is not of the store of %s", t.Owner)
 	case strings.HasPrefix(subject, "WEFT."):
 		if len(h) > 0 {
 			return refuse("a part of a blob has no headers")
 		}
 		if sum, part, _ := strings.Cut(key, "."); store.Digest("sha256-"+sum).Check() != nil || !isPart(part) {
-			return refuse("it is no part of a blob")
+			return refuse("the subject names no part of a blob")
 		}
 	case key == fence:
 		if len(m.Data) > 0 || len(h["KV-Operation"]) > 0 {
@@ -288,7 +288,7 @@ func (b *broker) deleteBlob(t *tenant, subject string, m *client.Msg) error {
 	}
 	_, key := t.stream(asked.Filter)
 	if sum, rest, _ := strings.Cut(key, "."); store.Digest("sha256-"+sum).Check() != nil || rest != ">" {
-		return refuse("it is no removal of one blob")
+		return refuse("weft removes one blob at a time, and filter %.100q is not one", asked.Filter)
 	}
 	return b.forward(t, subject, m, nil, "-")
 }

@@ -62,10 +62,10 @@ func (b *broker) create(t *tenant, rest string, m *client.Msg) error {
 	var spec consumerSpec
 	stream, _, _ := strings.Cut(rest, ".")
 	if err := strict(m.Data, &spec); err != nil {
-		return refuse("a consumer of clients has none of it: %v", err)
+		return refuse("weft makes no such consumer: %v", err)
 	}
 	if spec.Stream != stream || spec.Config.Ack != jetstream.AckNonePolicy {
-		return refuse("clients do not make such a consumer")
+		return refuse("weft makes no such consumer: stream %.100q, acknowledgements %v", spec.Stream, spec.Config.Ack)
 	}
 	if err := b.reserve(t); err != nil {
 		return err
