@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -64,6 +65,7 @@ func (a *app) applyCmd() *cobra.Command {
 	cmd.Flags().StringVar(&how.signers, "require-signature", "", "refuse a saved plan without FILE.sig by one of these ALLOWED_SIGNERS, as ssh-keygen(1) describes them")
 	cmd.Flags().StringVar(&how.digest, "digest", "", "refuse a saved plan that is not the one that was reviewed (weft show --format markdown), or that is not of the files here")
 	cmd.Flags().BoolVar(&how.Workers, "workers", false, "have weft worker at the sites of the files carry the rollout out, and lead it from here")
+	cmd.Flags().DurationVar(&a.workersWait, "workers-wait", 30*time.Minute, "with --workers: how long to wait for the worker of a site to take up its part (exit code 10); 0 waits without a limit")
 	cmd.Flags().StringVar(&how.takeover, "takeover", "", "abandon this run, which was begun elsewhere and will not be continued, and plan anew")
 	cmd.Flags().StringVar(&how.Phase, "phase", "", "carry out this phase of the rollout only, with its gate")
 	return cmd

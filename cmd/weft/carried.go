@@ -27,7 +27,7 @@ func (a *app) env() *run.Env {
 			}
 			return a.openSaved(saved)
 		},
-		Emit: a.emit, Audience: audience{a}, Pauses: &a.pauses,
+		Emit: a.emit, Audience: audience{a}, Pauses: &a.pauses, WorkersWait: a.workersWait,
 	}
 	if a.rehearsal != nil {
 		e.Rehearsal = a.rehearsal

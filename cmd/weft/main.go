@@ -125,9 +125,10 @@ type app struct {
 	records   *run.Records // see runs
 	recordsOf string       // the place that they are of
 
-	pauses run.Pauses // that Ctrl-C asks for
-	once   sync.Once  // where events go is known when the first is shown
-	sink   plan.Emit
+	pauses      run.Pauses    // that Ctrl-C asks for
+	workersWait time.Duration // for workers that apply leads; 0: without a limit
+	once        sync.Once     // where events go is known when the first is shown
+	sink        plan.Emit
 }
 
 // place is the directory that holds .weft.

@@ -8,7 +8,7 @@ import (
 	"weft/inventory/rules"
 )
 
-// What validate finds in files and doctor on devices has one severity, and where both report it
+// A finding that validate makes in files and doctor on devices has one severity, and where both report it
 // under one ID, one title.
 func TestShared(t *testing.T) {
 	rule := map[problem.Code]rules.Finding{}

@@ -44,7 +44,7 @@ func TestUnprobed(t *testing.T) {
 	}
 }
 
-// What allow_unmeasured names may be missing: of the validation that says so, of weft's own
+// allow_unmeasured names measurements that may be missing: of the validation that says so, of weft's own
 // checks where a validation that was chosen says so, and by the command line everywhere.
 func TestAllowUnmeasured(t *testing.T) {
 	esx := Absence{Lacks: []string{"server.esx", "esxi"}, System: "ESXi"}

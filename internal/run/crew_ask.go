@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -48,6 +49,8 @@ func (c *crew) wait(ctx context.Context, sites []string, tasks map[string]*task)
 	keep := context.WithoutCancel(ctx)
 	came = map[string]*outcome{}
 	said, asked, stop := time.Now(), time.Now(), false
+	idle := newIdle(sites)
+	var gaveUp error
 	for wait := firstAsk; ; wait = min(2*wait, lastAsk) {
 		for _, site := range sites {
 			if came[site] == nil {
@@ -60,21 +63,26 @@ func (c *crew) wait(ctx context.Context, sites []string, tasks map[string]*task)
 		if time.Since(asked) > heldEvery {
 			stop, asked = stop || c.run.held(), time.Now()
 		}
-		if stop = stop || ctx.Err() != nil; stop {
-			if err := c.stop(ctx, tasks, came); err != nil {
+		if stop = stop || ctx.Err() != nil || gaveUp != nil; stop {
+			if err := c.stop(ctx, tasks, came, ctx.Err() != nil || gaveUp != nil); err != nil {
 				return came, err
 			}
 		}
 		open := slices.DeleteFunc(slices.Clone(sites), func(site string) bool { return came[site] != nil })
 		if len(open) == 0 {
-			return came, context.Cause(ctx)
+			return came, cmp.Or(context.Cause(ctx), gaveUp)
+		}
+		if gaveUp == nil {
+			if gaveUp, err = c.giveUp(keep, idle, open); err != nil {
+				return came, err
+			}
 		}
 		if err := c.run.env.Records.fresh(); err != nil {
 			return came, err
 		}
 		if time.Since(said) > waitSaid {
 			said = time.Now()
-			c.say(keep, open)
+			c.say(keep, idle, open)
 		}
 		time.Sleep(wait)
 	}
@@ -113,8 +121,7 @@ func (c *crew) came(ctx context.Context, site string, t *task) (*outcome, error)
 
 // stop lets nothing more begin. A task that nobody has taken up is taken away; whoever is
 // at one finishes what it has begun.
-func (c *crew) stop(ctx context.Context, tasks map[string]*task, came map[string]*outcome) error {
-	ended := ctx.Err() != nil
+func (c *crew) stop(ctx context.Context, tasks map[string]*task, came map[string]*outcome, ended bool) error {
 	ctx = context.WithoutCancel(ctx)
 	for site, t := range tasks {
 		if came[site] != nil || t.Do != jobApply && t.Do != jobMeasure && !ended {
@@ -154,7 +161,7 @@ func (c *crew) holder(ctx context.Context, site string) (string, error) {
 }
 
 // say tells who is waited for.
-func (c *crew) say(ctx context.Context, open []string) {
+func (c *crew) say(ctx context.Context, since idleSites, open []string) {
 	var busy, idle []string
 	for _, site := range open {
 		if who, err := c.holder(ctx, site); err == nil && who != "" {
@@ -164,8 +171,8 @@ func (c *crew) say(ctx context.Context, open []string) {
 		}
 	}
 	if idle != nil {
-		c.run.env.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: fmt.Sprintf("no worker has taken up the part of %s: weft worker --site %s, with the same store", hint.Few(idle, ", "), idle[0]),
-			Data: map[string]any{"sites": idle}})
+		c.run.env.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: since.text(idle) + c.limit() + ": weft worker --site " + idle[0] + ", with the same store",
+			Data: map[string]any{"sites": idle, "since": since[idle[0]].UTC().Format(time.RFC3339)}})
 	}
 	if busy != nil {
 		c.run.env.emit(plan.Event{Type: plan.EventHeartbeat, Message: fmt.Sprintf("waiting for the workers of %d sites: %s", len(busy), hint.Few(busy, ", ")), Data: map[string]any{"busy": len(busy)}})

@@ -30,10 +30,12 @@ type Env struct {
 	// Whoever calls closes the site.
 	Open func(*plan.Plan) (*Site, error)
 
-	Emit      plan.Emit // may be nil
-	Audience  Audience  // nil: nobody looks
-	Pauses    *Pauses   // nil: nobody asks for any
-	Rehearsal Rehearsal // nil: it is none
+	Emit     plan.Emit // may be nil
+	Audience Audience  // nil: nobody looks
+	Pauses   *Pauses   // nil: nobody asks for any
+
+	WorkersWait time.Duration // for the worker of a site to take up its part; 0: without a limit
+	Rehearsal   Rehearsal     // nil: it is none
 
 	// Measure measures for gates; nil: prove.Run does, at the devices.
 	Measure func(context.Context, prove.Input) (*prove.Result, error)

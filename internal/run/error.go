@@ -1,6 +1,8 @@
 package run
 
 import (
+	"errors"
+
 	"weft/plan"
 )
 
@@ -41,6 +43,9 @@ func (e *Error) Unwrap() error { return e.Err }
 // ended is what became of applying; a nil result: nothing was.
 func ended(res *plan.Result, err error) error {
 	if res == nil {
+		if why := new(Error); errors.As(err, &why) && why.Cause == Waits {
+			return err // nothing was begun: no worker came
+		}
 		res = &plan.Result{}
 	}
 	return &Error{Cause: Ended, Result: res, Err: err}

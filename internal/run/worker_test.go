@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"weft/internal/hint"
 	"weft/internal/prove"
 	"weft/internal/require"
 	"weft/internal/store"
@@ -350,4 +351,23 @@ func TestWorkerPolicy(t *testing.T) {
 	}
 	end()
 	<-led
+}
+
+// TestNoWorker holds that a leader says which site has no worker, and gives up after a limit; once
+// there are workers the same plan is carried out.
+func TestNoWorker(t *testing.T) {
+	t.Parallel()
+	f := sited(t, sharedAt(t, t.TempDir()))
+	e := f.env()
+	e.WorkersWait = time.Millisecond
+	err := f.lead(within(t), e)
+	cause := new(Error)
+	if !errors.As(err, &cause) || cause.Cause != Waits || !strings.Contains(err.Error(), "no worker has taken up the part of dc") || !strings.Contains(hint.Of(err), "weft worker --site dc") {
+		t.Fatalf("cause %d, %q: %v", cause.Cause, hint.Of(err), err)
+	}
+	f.crewAt(t, "dc1", "dc2")
+	if err := f.lead(within(t), f.env()); err != nil {
+		t.Fatal(err)
+	}
+	f.is(t, "new")
 }

@@ -45,7 +45,7 @@ func (n *NVMeConnection) marked(have *NVMeConnection) {
 	}
 }
 
-// marksAnew reports whether the connection has another ToS than it is to have. What is
+// marksAnew reports whether the ToS of the connection differs from the declared one. What is
 // not known to have been made again is no state to go back to.
 func (n *NVMeConnection) marksAnew(have *NVMeConnection) bool {
 	if have.unsure {
