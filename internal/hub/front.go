@@ -14,7 +14,8 @@ import (
 // loopback only. The server counts all connections alike: enough silent ones would keep
 // everyone out. Connections that have not logged in are the front's, with a budget of
 // their own: so many altogether, so many of an address, and a time to log in. A new one
-// that is too many replaces the oldest of the address that has most.
+// that is too many replaces one of the address that has most: the oldest that is silent,
+// or the oldest.
 type front struct {
 	ln     net.Listener
 	to     string // the server
@@ -43,6 +44,7 @@ type peer struct {
 	conn    net.Conn
 	inner   net.Conn // to the server; nil until it is there
 	address string   // it counts for
+	spoke   bool     // the client has sent something
 	timer   *time.Timer
 }
 
@@ -108,6 +110,9 @@ func (f *front) excess(address string) *peer {
 			}
 		}
 	}
+	if i := slices.IndexFunc(f.waiting, func(g *peer) bool { return g.address == address && !g.spoke }); i >= 0 {
+		return f.waiting[i]
+	}
 	return f.waiting[slices.IndexFunc(f.waiting, func(g *peer) bool { return g.address == address })]
 }
 
@@ -151,7 +156,7 @@ func (f *front) carry(g *peer) {
 		g.inner = inner
 		f.mu.Unlock()
 		f.group.Go(func() {
-			_, _ = io.Copy(inner, g.conn) // either side has ended
+			f.send(g, inner) // until either side has ended
 			f.end(g)
 		})
 		_, _ = io.Copy(g.conn, inner)
@@ -161,6 +166,21 @@ func (f *front) carry(g *peer) {
 	defer f.mu.Unlock()
 	delete(f.open, g)
 	f.waiting = slices.DeleteFunc(f.waiting, func(w *peer) bool { return w == g })
+}
+
+// send passes on what the client sends.
+func (f *front) send(g *peer, inner net.Conn) {
+	first := make([]byte, 4<<10)
+	n, err := g.conn.Read(first)
+	if err != nil {
+		return
+	}
+	f.mu.Lock()
+	g.spoke = true
+	f.mu.Unlock()
+	if _, err := inner.Write(first[:n]); err == nil {
+		_, _ = io.Copy(inner, g.conn)
+	}
 }
 
 // loggedIn takes a connection out of the budget. It reports whether the address, as the

@@ -69,6 +69,10 @@ func TestExcess(t *testing.T) {
 	if f.excess("a") != a1 {
 		t.Error("the oldest of an address with three does not give way")
 	}
+	a1.spoke = true
+	if f.excess("a") != f.waiting[1] {
+		t.Error("a client that has sent something gives way to silent ones")
+	}
 	f.waiting = f.waiting[1:]
 	add("b")
 	add("c")
