@@ -25,6 +25,7 @@ type front struct {
 	mu      sync.Mutex
 	open    map[*peer]bool
 	waiting []*peer // that have not logged in, the oldest first
+	parked  []*peer // that were too many, the oldest first
 	closed  int     // of them, since the last line of the log
 	logged  time.Time
 	over    bool
@@ -34,10 +35,11 @@ type front struct {
 // A budget is of connections that have not logged in.
 type budget struct {
 	all, each int
+	parked    int // that were too many, and are kept until their time is over
 	time      time.Duration
 }
 
-var unauthenticated = budget{all: 256, each: 32, time: 5 * time.Second}
+var unauthenticated = budget{all: 256, each: 32, parked: 1024, time: 5 * time.Second}
 
 // A peer is a connection of a client.
 type peer struct {
@@ -45,6 +47,7 @@ type peer struct {
 	inner   net.Conn // to the server; nil until it is there
 	address string   // it counts for
 	spoke   bool     // the client has sent something
+	parked  bool
 	timer   *time.Timer
 }
 
@@ -68,11 +71,11 @@ func (f *front) serve() {
 		f.mu.Lock()
 		f.open[g] = true
 		f.waiting = append(f.waiting, g)
-		g.timer = time.AfterFunc(f.budget.time, func() { f.refuse(g) })
+		g.timer = time.AfterFunc(f.budget.time, func() { f.expire(g) })
 		excess := f.excess(g.address)
 		f.mu.Unlock()
 		if excess != nil {
-			f.refuse(excess)
+			f.park(excess)
 		}
 		f.group.Go(func() { f.carry(g) })
 	}
@@ -116,32 +119,62 @@ func (f *front) excess(address string) *peer {
 	return f.waiting[slices.IndexFunc(f.waiting, func(g *peer) bool { return g.address == address })]
 }
 
-// refuse ends a connection that has not logged in.
-func (f *front) refuse(g *peer) {
+// expire ends a connection that has not logged in in time.
+func (f *front) expire(g *peer) {
 	f.mu.Lock()
-	i := slices.Index(f.waiting, g)
-	if i < 0 {
-		f.mu.Unlock()
-		return
+	waiting := slices.Contains(f.waiting, g)
+	f.mu.Unlock()
+	f.end(g)
+	if waiting {
+		f.report(g)
 	}
-	f.waiting = slices.Delete(f.waiting, i, i+1)
+}
+
+// park takes a connection out of the budget. It is closed when its time is over, and not
+// before: a client that connects again as soon as it is closed has to wait that long.
+func (f *front) park(g *peer) {
+	f.mu.Lock()
+	f.waiting = slices.DeleteFunc(f.waiting, func(w *peer) bool { return w == g })
+	f.parked = append(f.parked, g)
+	g.parked = true
+	inner := g.inner
+	var oldest *peer
+	if len(f.parked) > f.budget.parked {
+		oldest = f.parked[0]
+	}
+	f.mu.Unlock()
+	if inner != nil {
+		inner.Close()
+	}
+	if oldest != nil {
+		f.end(oldest)
+	}
+	f.report(g)
+}
+
+// report counts connections that did not log in, and logs how many there are at times.
+func (f *front) report(g *peer) {
+	f.mu.Lock()
 	f.closed++
 	n := 0
 	if now := time.Now(); now.Sub(f.logged) > 10*time.Second {
 		n, f.closed, f.logged = f.closed, 0, now
 	}
 	f.mu.Unlock()
-	f.end(g)
 	if n > 0 {
 		f.note(fmt.Sprintf("closed %d connections that did not log in, the last from %s", n, g.address))
 	}
 }
 
+// end closes a connection.
 func (f *front) end(g *peer) {
-	g.timer.Stop()
 	f.mu.Lock()
+	same := func(w *peer) bool { return w == g }
+	f.waiting, f.parked = slices.DeleteFunc(f.waiting, same), slices.DeleteFunc(f.parked, same)
+	delete(f.open, g)
 	inner := g.inner
 	f.mu.Unlock()
+	g.timer.Stop()
 	g.conn.Close()
 	if inner != nil {
 		inner.Close()
@@ -151,21 +184,28 @@ func (f *front) end(g *peer) {
 // carry passes bytes on in both directions until one side ends.
 func (f *front) carry(g *peer) {
 	inner, err := net.DialTimeout("tcp", f.to, f.budget.time)
-	if err == nil {
-		f.mu.Lock()
-		g.inner = inner
-		f.mu.Unlock()
-		f.group.Go(func() {
-			f.send(g, inner) // until either side has ended
-			f.end(g)
-		})
-		_, _ = io.Copy(g.conn, inner)
+	if err != nil {
+		f.end(g)
+		return
 	}
-	f.end(g)
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.open, g)
-	f.waiting = slices.DeleteFunc(f.waiting, func(w *peer) bool { return w == g })
+	g.inner = inner
+	if g.parked {
+		inner.Close()
+	}
+	f.mu.Unlock()
+	f.group.Go(func() {
+		f.send(g, inner) // until either side has ended
+		f.end(g)
+	})
+	_, _ = io.Copy(g.conn, inner)
+	f.mu.Lock()
+	parked := g.parked
+	f.mu.Unlock()
+	if !parked {
+		f.end(g)
+	}
+	inner.Close()
 }
 
 // send passes on what the client sends.
