@@ -34,20 +34,26 @@ func (s *Session) Observe(ctx context.Context) (Reading, map[string]string, erro
 	if err != nil {
 		return c, out, err
 	}
+	err = s.Operating(ctx, &c)
+	return c, out, err
+}
+
+// Operating adds to a reading what PFC does on its ports, or why that is not known.
+func (s *Session) Operating(ctx context.Context, c *Reading) error {
 	if s.os.Operates == nil {
 		c.Mute = s.os.Lacks(Operating).Error()
-		return c, out, nil
+		return nil
 	}
 	shown, err := s.Show(ctx, []string{s.os.Operates.Line})
 	switch {
 	case errors.As(err, new(*RefusedError)):
 		c.Mute = "whether PFC runs was not checked: " + err.Error() // not for this user
-		return c, out, nil
+		return nil
 	case err != nil:
-		return c, out, err
+		return err
 	}
 	c.Running = s.os.Operates.States(shown[s.os.Operates.Line], c.PortNames())
-	return c, out, nil
+	return nil
 }
 
 // LosslessOn are the priorities for which a port is to pause, ascending.

@@ -27,6 +27,7 @@ type watching struct {
 	count      int
 	prometheus string
 	ui         bool
+	allow      []string // devices and systems that may go without a measurement
 }
 
 func (a *app) watchCmd() *cobra.Command {
@@ -61,6 +62,9 @@ with its value and verdict at each place, and the p99 of each pair. The exit cod
 			if err := validations(cmd, m, names); err != nil {
 				return err
 			}
+			if err := unmeasurable(m, how.allow); err != nil {
+				return err
+			}
 			if len(names) == 0 {
 				names = countingNames(m)
 			}
@@ -79,6 +83,7 @@ with its value and verdict at each place, and the p99 of each pair. The exit cod
 	f.DurationVar(&how.interval, "interval", 10*time.Second, "between two looks")
 	f.IntVar(&how.count, "count", 0, "end after so many looks; 0: when interrupted")
 	f.BoolVar(&how.ui, "ui", false, "a board of planes, pairs and what does not pass, where stdout is a terminal")
+	f.StringArrayVar(&how.allow, "allow-unmeasured", nil, "this device (switch.leaf-a) or system (esxi) may go without a measurement, as allow_unmeasured of a validation; may be repeated")
 	f.StringVar(&how.prometheus, "prometheus", "", "answer Prometheus at this address, like 127.0.0.1:9421; port 0 takes a free one")
 	return cmd
 }
@@ -114,7 +119,7 @@ func (a *app) watch(ctx context.Context, p *run.Site, names []string, how watchi
 		if configuration != nil && time.Since(configuration.Time) >= rereadEvery {
 			configuration = nil
 		}
-		res, err := p.Measure(ctx, prove.Input{Names: names, Configuration: configuration, Since: since})
+		res, err := p.Measure(ctx, prove.Input{Names: names, Configuration: configuration, Since: since, Allow: how.allow})
 		if ctx.Err() != nil {
 			break
 		}

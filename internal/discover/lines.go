@@ -42,3 +42,15 @@ func (s *Site) lines(sw *Switch) {
 		}
 	}
 }
+
+// idle reports ports with a neighbour on which PFC is configured and does not run as configured.
+func (s *Site) idle(sw *Switch) {
+	for _, p := range sw.Reading.Ports {
+		if !p.PFC || !slices.ContainsFunc(sw.Neighbours, func(n switches.Neighbour) bool { return n.Port == p.Name }) {
+			continue
+		}
+		if why, known := sw.Reading.Idle(p); known && why != "" {
+			s.found(Error, sw.Host, "see what the other end says with DCBX; mode on does not wait for that", "port %s: %s", p.Name, why)
+		}
+	}
+}

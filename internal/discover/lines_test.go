@@ -3,6 +3,8 @@ package discover
 import (
 	"strings"
 	"testing"
+
+	"weft/switches"
 )
 
 // discover reports the unmanaged lines that a plan reports.
@@ -36,5 +38,22 @@ interface Ethernet1/9
 		if !found {
 			t.Errorf("nothing says %q: %q", text, got)
 		}
+	}
+}
+
+// discover reports PFC that is configured and does not run, on ports with a neighbour.
+func TestIdle(t *testing.T) {
+	sw := nexusWith("leaf", "interface Ethernet1/1\n  priority-flow-control mode on\ninterface Ethernet1/2\n  priority-flow-control mode on\ninterface Ethernet1/9\n  priority-flow-control mode on\n", hears("Ethernet1/1", "st1", mac(1)), hears("Ethernet1/2", "st2", mac(2)))
+	sw.Reading.Running = map[string]switches.Running{"Ethernet1/1": {}, "Ethernet1/2": {On: true}, "Ethernet1/9": {}}
+	s := &Site{Switches: []*Switch{sw}}
+	s.Cables()
+	var got []string
+	for _, f := range s.Findings {
+		if strings.Contains(f.Text, "PFC") {
+			got = append(got, string(f.Severity)+" "+f.Text)
+		}
+	}
+	if strings.Join(got, "; ") != "error port Ethernet1/1: PFC is on and does not run" {
+		t.Errorf("%q", got)
 	}
 }

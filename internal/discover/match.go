@@ -162,6 +162,7 @@ func (s *Site) Cables() []Cable {
 	var all [][]Cable // by port
 	for _, sw := range s.Switches {
 		s.lines(sw)
+		s.idle(sw)
 		switch {
 		case sw.Strange != nil:
 			s.found(Error, sw.Host, "look at what it answers, and report it if it is as it should be: of its other cables only those are known that servers hear", "%s", sw.Strange.Error())

@@ -147,6 +147,9 @@ func (r *Reach) readSwitch(ctx context.Context, name string) (*Switch, error) {
 		advice := cmp.Or(hint.Of(err), "if it is of another system than "+os.Name+", weft does not speak to it: leave it out")
 		return nil, hint.Wrap(fmt.Errorf("it shows the prompt of %s, and does not answer as such a switch: %w", os.Name, err), "%s", advice)
 	}
+	if err := s.Operating(ctx, &have); err != nil {
+		return nil, fmt.Errorf("read what PFC does: %w", err)
+	}
 	heard, err := s.Neighbours(ctx)
 	var unclear *switches.UnclearError
 	if err != nil && !errors.As(err, &unclear) && !errors.As(err, new(*switches.WithoutError)) {
