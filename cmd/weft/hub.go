@@ -92,19 +92,19 @@ func (a *app) hubServe(dir *string) *cobra.Command {
 	shown := &showing{}
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Run a server of a hub until it is interrupted", Args: exactly(),
-		Long: `serve runs the server of a directory, alone: a second one is refused (exit 7). It
-listens on loopback unless --listen says where. SIGTERM and Ctrl-C end it, and what it
-has acknowledged is there when it is started again, also when it was killed.
+		Long: `serve runs the hub's server for a directory; a second server there is refused (exit 7).
+It listens on loopback, or where --listen says. SIGTERM and Ctrl-C end it. Data that it
+has acknowledged survives a restart, also after a kill.
 
-The certificate is that of weft hub init. One of your own (--tls-cert, --tls-key) is
-read again when its file changes; its authority then has to be one that clients trust.
+The certificate is that of weft hub init. A certificate of your own (--tls-cert,
+--tls-key) is reloaded when its file changes; clients must trust its authority.
 
-A hub of three servers goes on while two of them run: give each --cluster, where it
-listens for the others, and --peer for each of the others.
+A hub of three servers works while two of them run. Give each server --cluster, where it
+listens for the other servers, and one --peer for each of them.
 
 With --http it also shows the runs of all owners in a browser, read-only: on loopback,
-or with TLS and the hub's own certificate or --http-cert. A browser is let in by a
-token that is printed, once.`,
+or with TLS and the hub's own certificate or --http-cert. serve prints a
+token that lets one browser in.`,
 		RunE: a.does(func(ctx context.Context, _ []string) error {
 			p, err := placed(*dir)
 			if err != nil {

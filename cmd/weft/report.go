@@ -95,8 +95,8 @@ func siteFigures(of map[string]string) (*report.Figures, error) {
 	return f, nil
 }
 
-// writeReport writes the face that the name of a file asks for. What is no file has no such
-// name, and gets Markdown, as standard output does.
+// writeReport writes the report in the format of the file name's extension. A device, a FIFO
+// and standard output get Markdown.
 func (a *app) writeReport(ctx context.Context, r *report.Report, name string) error {
 	faces := map[string]func(io.Writer) error{".html": r.HTML, ".md": r.Markdown, ".xml": r.JUnit, ".json": r.JSON}
 	face := faces[strings.ToLower(filepath.Ext(name))]

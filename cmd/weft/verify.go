@@ -36,13 +36,14 @@ func (a *app) verifyCmd() *cobra.Command {
 		Long: `verify reads from every target over every plane from every initiator, prints the
 latencies, and judges them against the limits of the validation blocks. What
 switch ports and NICs count is read before and after, and judged by how it has
-grown. It only reads, but for what --i-will-write names. Where something that the files
+grown. It writes nothing, except to namespaces that --i-will-write names. Where something that the files
 declare is not measured, the verdict is partial (exit code 11), unless allow_unmeasured of a
 validation or --allow-unmeasured names the device or its system. check and output blocks are
-computed with what the servers' kernels have connected. Without names every validation is run, and the way of
-packets is proven for every pair and plane: that they arrive whole at their full length, that
-the NIC marks them as the class that carries storage, and that the switch puts them into the
-queue of that class. What fails is placed: at a NIC, a port or a switch, or undecided between some.
+computed with what the servers' kernels have connected. Without names verify runs every
+validation and checks the path of packets for every pair and plane: they arrive whole at their
+full length, the NIC marks them as the class that carries storage, and the switch puts them into
+the queue of that class. A failure is localised to a NIC, a port or a switch, or reported as
+undecided between several.
 
 A metric with regression is compared with what was measured before: what the
 record phases of rollouts and --save-baseline keep where runs are kept, or the file
@@ -51,8 +52,8 @@ samples leaves open.
 
 --compare measures what reads take, move and cost over RDMA, over TCP and from the
 storage itself, in turn and in random order, with 95 % intervals: of each pair
-whose target has both at the same portal, as transport says. Nothing is opened
-for it. It loads what it measures for a minute or so a pair and size.
+whose target has both at the same portal, as transport says. It opens
+no further portals, and loads each pair and size for about a minute.
 
 A validation whose load writes (probe = "nvme-load" with rw = "randwrite", say)
 OVERWRITES namespaces that the files declare as scratch. It is not run on one that
@@ -60,8 +61,8 @@ OVERWRITES namespaces that the files declare as scratch. It is not run on one th
 mounted, partitioned or built upon, or cannot be asked, nor where what is to be
 overwritten is neither blank nor of an earlier load. What it writes it reads back.
 
-No server carries two measured flows at a time; --schedule shows in which rounds
-everything would be measured, without asking anybody.`,
+No server carries two measured flows at a time. --schedule shows the rounds in which
+everything would be measured; it contacts no device.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			a.begin(cmd)
 			m, err := a.load()

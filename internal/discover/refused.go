@@ -45,9 +45,9 @@ type refusal struct {
 // mostRefused bounds how many things are left out, one after another.
 const mostRefused = 300
 
-// refuse leaves out of the files what the first problem with a known place is about: a whole
-// block or one within, so that no single object stops all others. It reports whether there was
-// one. What rested on it is refused, and left out, in a later round.
+// refuse leaves one block out of the files: the one that the first problem with a known place
+// is about, so that no single object stops all others. It reports whether there was such a
+// problem. Blocks that refer to the one left out are refused in a later round.
 func (d *draft) refuse(problems []Problem) bool {
 	for _, p := range problems {
 		from, ok := d.sources[p.File][p.Line]
