@@ -44,6 +44,7 @@ func (x *expansion) connect(d *host.Machine, i *inventory.Initiator, c *inventor
 		for _, sub := range t.Subsystems {
 			want := &nvme.NVMeConnection{
 				NQN: sub.NQN, Transport: transport, Instead: instead, Address: p.Address, HostNQN: i.HostNQN, HostID: cmp.Or(i.HostID, hostID(i.HostNQN)),
+				Written:   nvme.Written{IOPolicy: c.Writes("iopolicy"), CtrlLoss: c.Writes("ctrl_loss_tmo"), FastFail: c.Writes("fast_io_fail_tmo"), ReconnectDelay: c.Writes("reconnect_delay")},
 				KeepAlive: seconds(c.KeepAliveTMO), ReconnectDelay: seconds(c.ReconnectDelay), CtrlLoss: c.CtrlLossTMO, FastFail: c.FastIOFailTMO, Queues: c.IOQueues, ToS: -1, IOPolicy: c.IOPolicy,
 			}
 			var needs []plan.ID

@@ -31,7 +31,9 @@ func (d *surveyed) compare(s *survey, states []State) (changed int) {
 	for n, item := range d.items {
 		diff := item.Resource.Diff(states[n])
 		if diff.Left != "" {
-			s.leave(LeftAlone{Device: d.address, ID: item.ID, Text: diff.Left})
+			_, applied := entries[item.ID.Kind+"."+item.ID.Name]
+			s.leave(LeftAlone{Device: d.address, ID: item.ID, Text: diff.Left,
+				Drift: applied && diff.Fails && !item.IgnoreDrift && item.prune == nil && !item.reverse})
 			continue
 		}
 		if err := forbidden(kept, item, diff); err != nil {

@@ -76,8 +76,8 @@ func (p *Plan) OnlyDrift() (pending int, apart []Refusal, err error) {
 	return pending, apart, nil
 }
 
-// Drifted is how many resources were changed since weft applied them, of a plan that
-// OnlyDrift has left.
+// Drifted is how many resources were changed since weft applied them, or do not give hosts
+// any more what they are for, of a plan that OnlyDrift has left.
 func (p *Plan) Drifted() int {
 	ids := map[ID]bool{}
 	for _, s := range p.Steps {
@@ -85,6 +85,11 @@ func (p *Plan) Drifted() int {
 	}
 	for _, r := range p.Refusals {
 		ids[r.ID] = true
+	}
+	for _, l := range p.Left {
+		if l.Drift {
+			ids[l.ID] = true
+		}
 	}
 	return len(ids)
 }

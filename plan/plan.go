@@ -158,6 +158,7 @@ type LeftAlone struct {
 	Device string `json:"device"`
 	ID     ID     `json:"id,omitzero"` // of one resource; none: about the device
 	Text   string `json:"text"`
+	Drift  bool   `json:"drift,omitempty"` // weft applied it, and hosts do not get any more what it is for
 }
 
 // A Restart is one that a device needs before all that the plan writes is in force there.

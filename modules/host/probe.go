@@ -30,9 +30,13 @@ type Prober struct {
 
 // Paths are what a machine's kernel has of the connections of an initiator.
 type Paths struct {
-	Live    map[string]int // live paths, by the NQN of each subsystem it connects to
+	Live    map[string]int // live paths that give storage, by the NQN of each subsystem it connects to
+	Idle    []IdlePath     // live ones that give none
 	Devices []string       // block devices that they lead to: nvme0n1
 }
+
+// An IdlePath is a live connection that gives no storage.
+type IdlePath struct{ NQN, Why string }
 
 // Fewest is how many live paths lead to the subsystem that has fewest.
 func (p *Paths) Fewest() int {

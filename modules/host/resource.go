@@ -186,6 +186,7 @@ func (r *resource[T]) Diff(have plan.State) plan.Diff {
 		r.leads(&d, h)
 	} else if r.kind.Left != nil && h != nil {
 		d.Left = r.kind.Left(h)
+		d.Fails = d.Left != "" && r.kind.Fails != nil && r.kind.Fails(h)
 	}
 	return d
 }

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// grep is a part of grep's: grep [-qsHv] [-m NUM] PATTERN FILE…, with -e PATTERN
+// grep is a part of grep's: grep [-qslHv] [-m NUM] PATTERN FILE…, with -e PATTERN
 // once or more often instead of the first word. It sees /sys and /proc as of
 // one moment.
 func grep(x *call) int {
-	opts, args, ok := x.options("qsHvm:e:", long{"quiet": 'q', "invert-match": 'v', "no-messages": 's', "with-filename": 'H', "regexp": 'e', "max-count": 'm'})
+	opts, args, ok := x.options("qslHvm:e:", long{"quiet": 'q', "invert-match": 'v', "no-messages": 's', "files-with-matches": 'l', "with-filename": 'H', "regexp": 'e', "max-count": 'm'})
 	if !ok {
 		return x.notSimulated(2)
 	}
@@ -22,7 +22,7 @@ func grep(x *call) int {
 	if words == nil && len(args) > 0 {
 		words, args = args[:1], args[1:]
 	}
-	if len(words) == 0 || len(args) == 0 || !opts.has('q') && !opts.has('H') {
+	if len(words) == 0 || len(args) == 0 || !opts.has('q') && !opts.has('H') && !opts.has('l') {
 		return x.notSimulated(2)
 	}
 	var patterns []*regexp.Regexp
@@ -61,6 +61,10 @@ func grep(x *call) int {
 				return 0
 			}
 			found++
+			if opts.has('l') {
+				fmt.Fprintln(x.stdout, name)
+				break
+			}
 			fmt.Fprintf(x.stdout, "%s:%s\n", name, line)
 		}
 		if found > 0 && status == 1 {

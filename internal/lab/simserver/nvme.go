@@ -3,7 +3,6 @@
 package simserver
 
 import (
-	"fmt"
 	"io/fs"
 	"net/netip"
 	"slices"
@@ -18,6 +17,9 @@ type controller struct {
 	name, subsystem string // nvme0, nvme-subsys0
 	options         map[string]string
 	namespaces      map[string]string // sizes in sectors, by id
+	states          map[string]string // their ANA states when last looked at, by id
+	shown           map[string]bool   // those with a block device: one path took I/O at some time
+	model           string            // of the target
 	uuids           map[string]string // of namespaces, by id
 	met             string            // the start of the target that it has authenticated to
 }
@@ -39,6 +41,7 @@ func (s *Server) renderNVMe(r rendered) {
 	r.dir("/sys/class/nvme")
 	r.dir("/sys/class/nvme-subsystem")
 	r.dir("/sys/block")
+	s.askAgain()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.software.modules["nvme_fabrics"] == nil {
@@ -61,6 +64,7 @@ func (s *Server) renderController(r rendered, c *controller) {
 	size, _ := strconv.Atoi(o["queue_size"])
 	for name, value := range map[string]string{
 		"transport": o["transport"], "address": address, "subsysnqn": o["nqn"], "hostnqn": o["hostnqn"], "hostid": o["hostid"],
+		"cntrltype": "io", "model": c.model,
 		"queue_count": strconv.Itoa(queues + 1), "sqsize": strconv.Itoa(size - 1), "kato": o["keep_alive_tmo"],
 	} {
 		r.file(dir+"/"+name, value)
@@ -97,6 +101,8 @@ func (s *Server) renderController(r rendered, c *controller) {
 	s.renderSecrets(r, dir, c)
 	sub := "/sys/class/nvme-subsystem/" + c.subsystem
 	r.file(sub+"/subsysnqn", o["nqn"])
+	r.file(sub+"/subsystype", "nvm")
+	r.file(sub+"/model", c.model)
 	r.link(sub+"/"+c.name, "../../nvme/"+c.name)
 	s.nvmetValue(r, sub+"/iopolicy", s.policy(c.subsystem), func(v string) error {
 		if !slices.Contains([]string{"numa", "round-robin", "queue-depth"}, v) {
@@ -105,12 +111,25 @@ func (s *Server) renderController(r rendered, c *controller) {
 		s.policies[c.subsystem] = v
 		return nil
 	})
-	r.disks(sub, c)
+	s.renderDisks(r, dir, sub, c)
 }
 
-// disks shows the block devices of a connection's namespaces.
-func (r rendered) disks(sub string, c *controller) {
+// pathTo is the name of a path to a namespace: nvme0c1n1.
+func (c *controller) pathTo(id string) string {
+	return "nvme" + strings.TrimPrefix(c.subsystem, "nvme-subsys") + "c" + strings.TrimPrefix(c.name, "nvme") + "n" + id
+}
+
+// renderDisks shows the paths to a connection's namespaces, and the block devices of those
+// that some path of the subsystem has taken I/O for.
+func (s *Server) renderDisks(r rendered, dir, sub string, c *controller) {
+	for id, state := range c.states {
+		r.file(dir+"/"+c.pathTo(id)+"/ana_state", state)
+		r.file(dir+"/"+c.pathTo(id)+"/size", c.namespaces[id])
+	}
 	for id, sectors := range c.namespaces {
+		if !slices.ContainsFunc(s.controllers, func(k *controller) bool { return k.subsystem == c.subsystem && k.shown[id] }) {
+			continue
+		}
 		disk := c.disk(id)
 		r.dir(sub + "/" + disk)
 		r.file("/sys/block/"+disk+"/size", sectors)
@@ -179,7 +198,7 @@ func (s *Server) connect(line string) error {
 			return syscall.EALREADY
 		}
 	}
-	c := &controller{options: o, namespaces: map[string]string{}, uuids: map[string]string{}}
+	c := &controller{options: o, namespaces: map[string]string{}, uuids: map[string]string{}, states: map[string]string{}, shown: map[string]bool{}}
 	to, err := s.served(c)
 	if err != nil {
 		return err
@@ -188,7 +207,7 @@ func (s *Server) connect(line string) error {
 		return err
 	}
 	c.met = to.start()
-	to.greet(c)
+	c.take(to.maps(c.options))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.name(c)
@@ -294,62 +313,6 @@ func (s *Server) agentAdmits(o map[string]string) bool {
 	return !slices.ContainsFunc([]string{o["traddr"] + ":" + o["trsvcid"], o["nqn"], o["hostnqn"]}, func(part string) bool {
 		return !strings.Contains(string(text), part)
 	})
-}
-
-// greet notes that a host has seen a subsystem, and tells it the namespaces.
-func (s *Server) greet(c *controller) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sub := s.nvmet.subsystems[c.options["nqn"]]
-	if sub == nil {
-		s.greetAgent(c)
-		return
-	}
-	sub.discovered = true
-	for id, ns := range sub.namespaces {
-		if !ns.enabled {
-			continue
-		}
-		c.namespaces[id], c.uuids[id] = "0", ns.uuid
-		if info, err := s.rootView().Stat(ns.path); err == nil {
-			c.namespaces[id] = fmt.Sprint(info.Size() / 512)
-		}
-	}
-}
-
-// greetAgent tells a host the namespaces that weft-target exports in a subsystem,
-// as its configuration names them. The caller holds s.mu.
-func (s *Server) greetAgent(c *controller) {
-	text, err := s.rootView().ReadFile("/etc/weft/target.toml")
-	if err != nil {
-		return
-	}
-	table, nqn, id := "", "", ""
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		key, value, assigned := strings.Cut(line, " = ")
-		value = strings.Trim(value, "'\"")
-		switch {
-		case strings.HasPrefix(line, "["):
-			if table = line; table == "[[subsystem]]" {
-				nqn = ""
-			}
-			id = ""
-		case !assigned:
-		case table == "[[subsystem]]" && key == "nqn":
-			nqn = value
-		case table != "[[subsystem.namespace]]" || nqn != c.options["nqn"]:
-		case key == "id":
-			id = value
-			c.namespaces[id] = "0"
-		case key == "uuid" && id != "":
-			c.uuids[id] = value
-		case key == "size" && id != "":
-			if n, err := strconv.ParseInt(value, 10, 64); err == nil {
-				c.namespaces[id] = fmt.Sprint(n / 512)
-			}
-		}
-	}
 }
 
 // find is a part of findutils': which processes have a file open. None here has

@@ -181,8 +181,20 @@ func TestNVMeConnects(t *testing.T) {
 		{connect("transport=tcp,traddr=10.9.0.1,nqn=s,hostnqn=h3,hostid=1"), "Invalid argument"},
 		{`test "$(cat /sys/class/nvme/nvme0/state)" = live`, ""},
 		{"test -b /dev/nvme0n1", ""},
+		{`test "$(cat /sys/class/nvme/nvme0/nvme0c0n1/ana_state /sys/class/nvme/nvme0/cntrltype)" = "$(printf 'optimized\nio')"`, ""},
 		{"echo bogus | tee /sys/class/nvme-subsystem/nvme-subsys0/iopolicy >/dev/null", "Invalid argument"},
 	}.check(t, host)
+	refusals{{"cd /sys/kernel/config/nvmet && echo inaccessible >ports/1/ana_groups/1/ana_state", ""}}.check(t, target)
+	refusals{
+		{`test "$(cat /sys/class/nvme/nvme0/nvme0c0n1/ana_state)" = inaccessible && test -b /dev/nvme0n1`, ""},
+		{"echo 1 >/sys/class/nvme/nvme0/delete_controller", ""},
+		{connect(ok), ""},
+		{`test "$(cat /sys/class/nvme/nvme0/nvme0c0n1/ana_state)" = inaccessible && ! test -e /dev/nvme0n1`, ""},
+	}.check(t, host)
+	refusals{{"cd /sys/kernel/config/nvmet && echo 0 >subsystems/s/namespaces/1/enable && echo optimized >ports/1/ana_groups/1/ana_state", ""}}.check(t, target)
+	refusals{{"! test -e /sys/class/nvme/nvme0/nvme0c0n1", ""}}.check(t, host)
+	refusals{{"cd /sys/kernel/config/nvmet && echo 1 >subsystems/s/namespaces/1/enable", ""}}.check(t, target)
+	refusals{{"test -b /dev/nvme0n1", ""}}.check(t, host)
 	refusals{
 		{"printf x | tee /sys/kernel/config/nvmet/subsystems/s/attr_serial >/dev/null", "attr_serial: Invalid argument"},
 		{"rm /sys/kernel/config/nvmet/ports/1/subsystems/s", ""},

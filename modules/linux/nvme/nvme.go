@@ -16,14 +16,17 @@ import (
 
 // nvmeScript prints the connections of the kernel, straight from sysfs, which
 // is the same whatever tools are installed: a line "nvme NAME" for each, lines
-// with its attributes, the policy of its subsystem, and "disk NAME" for each
-// block device that is reached through it with a line "user" for each thing
-// that is built on it, mounted, or swap.
-const nvmeScript = `for c in /sys/class/nvme/nvme*; do if [ -e "$c/subsysnqn" ]; then echo "nvme ${c##*/}"; ` +
-	`for a in transport address subsysnqn hostnqn hostid state queue_count kato ctrl_loss_tmo reconnect_delay fast_io_fail_tmo dhchap_secret dhchap_ctrl_secret; do if [ -e "$c/$a" ]; then read -r v <"$c/$a"; echo "$a $v"; fi; done; ` +
-	`for s in /sys/class/nvme-subsystem/*; do if [ -e "$s/${c##*/}" ]; then if [ -e "$s/iopolicy" ]; then read -r v <"$s/iopolicy"; echo "iopolicy $v"; fi; ` +
+// with its attributes, "path NAME STATE" for each namespace that it shows, with
+// the ANA state or - where the kernel shows none, the policy and the type of its
+// subsystem, and "disk NAME" for each block device that is reached through it with
+// a line "user" for each thing that is built on it, mounted, or swap. The rules of
+// udev that may set such attributes follow: "rules FILE", and its lines after "|".
+const nvmeScript = `for c in /sys/class/nvme/nvme*; do if [ -e "$c/subsysnqn" ]; then any=1; echo "nvme ${c##*/}"; ` +
+	`for a in transport address subsysnqn hostnqn hostid state cntrltype model queue_count kato ctrl_loss_tmo reconnect_delay fast_io_fail_tmo dhchap_secret dhchap_ctrl_secret; do if [ -e "$c/$a" ]; then read -r v <"$c/$a"; echo "$a $v"; fi; done; ` +
+	`for b in "$c"/nvme*c*n*; do if [ -e "$b" ]; then v=-; if [ -e "$b/ana_state" ]; then read -r v <"$b/ana_state"; fi; echo "path ${b##*/} $v"; fi; done; ` +
+	`for s in /sys/class/nvme-subsystem/*; do if [ -e "$s/${c##*/}" ]; then for a in iopolicy subsystype; do if [ -e "$s/$a" ]; then read -r v <"$s/$a"; echo "$a $v"; fi; done; ` +
 	`for b in "$s"/nvme*n* "$c"/nvme*n*; do n=${b##*/}; case $n in nvme*c*n*) continue;; esac; if [ -e "/sys/block/$n" ]; then echo "disk $n"; ` + storage.DiskUsers +
-	`fi; done; fi; done; fi; done`
+	`fi; done; fi; done; fi; done; if [ -n "$any" ]; then if [ -e /sys/module/nvme_core/parameters/iopolicy ]; then read -r v </sys/module/nvme_core/parameters/iopolicy; echo "usual $v"; fi; ` + rulesScript + `fi`
 
 func nvmeLook() remote.Look {
 	return remote.Look{Args: []string{"sh", "-c", nvmeScript}, Root: true, Own: true}
@@ -34,8 +37,10 @@ type controller struct {
 	name      string // nvme0
 	values    map[string]string
 	policy    string
-	disks     []string // nvme0n1
-	users     []string // of the disks, in words
+	subsystem string            // its type, where the kernel shows it: nvm or discovery
+	disks     []string          // nvme0n1
+	paths     map[string]string // ANA states of the namespaces that it shows, by disk; "": not shown
+	users     []string          // of the disks, in words
 	address   netip.AddrPort
 	from      netip.Addr // where it was told to begin; not valid: anywhere
 	keep      int        // seconds
@@ -43,6 +48,7 @@ type controller struct {
 	fast      int        // seconds until its I/O fails; -1: never
 	reconnect int        // seconds
 	queues    int        // of I/O
+	rules     udevRules  // of the server
 }
 
 // parseNVMe reads what nvmeScript printed.
@@ -52,10 +58,23 @@ func parseNVMe(s remote.Seen) ([]*controller, error) {
 		return nil, fmt.Errorf("read the connections in /sys/class/nvme: %w", err)
 	}
 	var list []*controller
+	var rules udevRules
 	for line := range strings.Lines(string(out)) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if word == "nvme" {
-			list = append(list, &controller{name: rest, values: map[string]string{}})
+		switch word {
+		case "nvme":
+			list = append(list, &controller{name: rest, values: map[string]string{}, paths: map[string]string{}})
+			continue
+		case "usual":
+			rules.usual = rest
+			continue
+		case "rules":
+			rules.files = append(rules.files, ruleFile{name: rest})
+			continue
+		case "|":
+			if n := len(rules.files); n > 0 {
+				rules.files[n-1].lines = append(rules.files[n-1].lines, rest)
+			}
 			continue
 		}
 		if len(list) == 0 {
@@ -65,6 +84,11 @@ func parseNVMe(s remote.Seen) ([]*controller, error) {
 		switch word {
 		case "iopolicy":
 			c.policy = rest
+		case "subsystype":
+			c.subsystem = rest
+		case "path":
+			name, state, _ := strings.Cut(rest, " ")
+			c.paths[headOf(name)] = strings.Trim(state, "- ")
 		case "disk":
 			c.disks = append(c.disks, rest)
 		case "user":
@@ -77,6 +101,7 @@ func parseNVMe(s remote.Seen) ([]*controller, error) {
 	}
 	for _, c := range list {
 		c.read()
+		c.rules = rules
 	}
 	return list, nil
 }
@@ -181,13 +206,18 @@ either_() {
 	connect_ "$4" "$5" "$6"
 }
 
-# policy_ sets how I/O is spread over the paths of the subsystem $1.
+# policy_ sets how I/O is spread over the paths of the subsystem $1: where $3 is default,
+# unless udev or the kernel's parameter has set it.
 policy_() {
+	if [ "$3" = default ] && command -v udevadm >/dev/null 2>&1; then udevadm settle --timeout=5; fi
 	for s in /sys/class/nvme-subsystem/*; do
 		[ -e "$s/iopolicy" ] || continue
 		read -r nqn <"$s/subsysnqn"
 		read -r is <"$s/iopolicy"
-		if [ "$nqn" = "$1" ] && [ "$is" != "$2" ]; then printf %s "$2" | tee "$s/iopolicy" >/dev/null || status=1; fi
+		[ "$nqn" = "$1" ] || continue
+		p=$is
+		if [ "$3" = default ]; then ` + settledScript + `fi
+		if [ "$is" != "$2" ]; then printf %s "$2" | tee "$s/iopolicy" >/dev/null || status=1; fi
 	done
 }
 

@@ -6,12 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
 	"weft/internal/hint"
-	"weft/internal/nvme/names"
 	"weft/internal/remote"
 	"weft/internal/wait"
 	"weft/modules/host"
@@ -48,9 +49,16 @@ type NVMeConnection struct {
 
 	Device string `json:"-"` // observed: nvme0
 	state  string
-	disks  []string
 	users  []string // of its disks
 	paths  int      // that are live and lead to them
+	idle   string   // why it gives no storage although it is live; "": it does
+
+	changing bool // its target says that access is about to change
+
+	Written   Written          `json:"-"`
+	rules     map[string]ruled // observed: what sets attributes that the files write
+	yields    map[string]bool  // attributes that are left to rules of the server
+	contested string
 
 	made     *int // the ToS that a ledger says it was made with; nil: not known
 	unsure   bool // observed: it may have been made again since, with another ToS
@@ -66,7 +74,7 @@ func NVMeConnectionKind() *host.Kind[NVMeConnection] {
 		Name: "nvme_connection", Present: "connected",
 		Looks: (*NVMeConnection).Looks, Parse: (*NVMeConnection).Parse, Diff: (*NVMeConnection).Diff, Steps: (*NVMeConnection).Steps,
 		Verify: (*NVMeConnection).Verify, Check: (*NVMeConnection).unwritable, Reveal: (*NVMeConnection).reveal,
-		About: (*NVMeConnection).About, Boot: (*NVMeConnection).Boot, Left: (*NVMeConnection).Left, Advice: (*NVMeConnection).Advice,
+		About: (*NVMeConnection).About, Boot: (*NVMeConnection).Boot, Left: (*NVMeConnection).Left, Fails: (*NVMeConnection).fails, Advice: (*NVMeConnection).Advice,
 		Self: (*NVMeConnection).Self, All: (*NVMeConnection).All, Secrets: (*NVMeConnection).hides,
 		Inherit: (*NVMeConnection).inherit, Amid: (*NVMeConnection).amid, Tries: (*NVMeConnection).tries, Together: holdDisks,
 		Provides: (*NVMeConnection).provides,
@@ -90,7 +98,7 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 		NQN: n.NQN, Transport: mine.values["transport"], Instead: n.Instead, Address: n.Address, From: n.From, HostNQN: n.HostNQN, HostID: mine.values["hostid"],
 		Key: mine.key("dhchap_secret"), CtrlKey: mine.key("dhchap_ctrl_secret"),
 		KeepAlive: mine.keep, ReconnectDelay: mine.reconnect, CtrlLoss: mine.loss, FastFail: max(mine.fast, 0), Queues: n.Queues, ToS: n.ToS, IOPolicy: mine.policy,
-		Device: mine.name, next: next, state: mine.values["state"], disks: mine.disks, users: mine.users,
+		Device: mine.name, next: next, state: mine.values["state"], users: mine.users, idle: mine.idle(all), changing: slices.Contains(slices.Collect(maps.Values(mine.paths)), "change"),
 	}
 	// The target, or the number of processors, may allow fewer.
 	if n.Queues > 0 && mine.queues > n.Queues {
@@ -98,6 +106,7 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 	}
 	have.paths = live
 	n.marked(have)
+	n.give(have, mine)
 	if _, shown := mine.values["fast_io_fail_tmo"]; !shown {
 		have.FastFail = n.FastFail // a kernel before 5.11
 	}
@@ -113,14 +122,14 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 
 // find is the connection among all, nil if it is not there; the next one, where it goes
 // over to another transport and has both; and how many are live that lead to the same
-// subsystem.
+// subsystem and give storage.
 func (n *NVMeConnection) find(all []*controller) (mine, next *controller, live int) {
 	for _, c := range all {
 		// A controller that has not connected again yet does not show what it leads to.
 		if nqn := c.values["subsysnqn"]; nqn != n.NQN && (nqn != efault || c.address != n.Address) {
 			continue
 		}
-		if c.values["state"] == "live" {
+		if c.values["state"] == "live" && c.idle(all) == "" {
 			live++ // by whatever name: the kernel joins the paths to a subsystem
 		}
 		if c.values["hostnqn"] != n.HostNQN {
@@ -195,7 +204,7 @@ func (n *NVMeConnection) Left() string {
 		return text
 	}
 	if n.Transport != n.Instead {
-		return n.keptMark()
+		return cmp.Or(n.keptMark(), n.contested)
 	}
 	mark := ""
 	if n.ToS >= 0 {
@@ -203,6 +212,11 @@ func (n *NVMeConnection) Left() string {
 	}
 	return "DEGRADED: connected over TCP, RDMA did not connect" + mark + "; disconnect it by hand, and the next apply tries RDMA first"
 }
+
+// useless says why a connection gives no storage; "": it does.
+func (n *NVMeConnection) useless() string { return cmp.Or(n.down(), n.idle) }
+
+func (n *NVMeConnection) fails() bool { return n.useless() != "" }
 
 // down says how a path is down; "": it is live.
 func (n *NVMeConnection) down() string {
@@ -230,10 +244,17 @@ func (n *NVMeConnection) Diff(have *NVMeConnection) []plan.Change {
 		out = append(out, changeKey("dhchap_ctrl_key", have.CtrlKey, n.CtrlKey, impact)...)
 	}
 	out = append(out, plan.Changed("reconnect_delay", have.ReconnectDelay, n.ReconnectDelay, plan.ImpactNone)...)
-	out = append(out, plan.Changed("ctrl_loss_tmo", have.loss(), n.loss(), plan.ImpactNone)...)
+	if !n.sameLoss(have) {
+		out = append(out, plan.Changed("ctrl_loss_tmo", have.loss(), n.loss(), plan.ImpactNone)...)
+	}
 	out = append(out, plan.Changed("fast_io_fail_tmo", off(have.FastFail), off(n.FastFail), plan.ImpactNone)...)
 	if have.IOPolicy != "" && n.IOPolicy != "" { // a kernel without multipath has none
 		out = append(out, plan.Changed("iopolicy", have.IOPolicy, n.IOPolicy, plan.ImpactNone)...)
+	}
+	for i := range out {
+		if r, ok := have.rules[out[i].Path]; ok {
+			out[i].Before += fmt.Sprintf(" (%s sets %s)", r.place, r.value)
+		}
 	}
 	return out
 }
@@ -271,7 +292,7 @@ func (n *NVMeConnection) timers(have *NVMeConnection) (list []attr) {
 	if n.ReconnectDelay != have.ReconnectDelay {
 		list = append(list, attr{"reconnect_delay", fmt.Sprint(n.ReconnectDelay)})
 	}
-	if n.loss() != have.loss() {
+	if !n.sameLoss(have) {
 		list = append(list, attr{"ctrl_loss_tmo", fmt.Sprint(n.CtrlLoss)})
 	}
 	if n.FastFail != have.FastFail {
@@ -291,46 +312,20 @@ func (n *NVMeConnection) Boot() []string {
 		lines = []string{"either_ " + remote.Quote(append([]string{n.NQN, at, n.options(n.Transport), n.options(n.Instead)}, files...)...)}
 	}
 	if n.IOPolicy != "" {
-		lines = append(lines, "policy_ "+remote.Quote(n.NQN, n.IOPolicy))
+		lines = append(lines, "policy_ "+remote.Quote(n.policy()...))
 	}
 	return lines
 }
 
-func (n *NVMeConnection) Advice(reply string) string {
-	at := n.Address.String()
-	switch {
-	case strings.Contains(reply, "mounted"), strings.Contains(reply, "is built on"), strings.Contains(reply, "open"), strings.Contains(reply, "is swap"):
-		return "stop what uses the disk and apply again; nothing was disconnected under it"
-	case strings.Contains(reply, "iopolicy: Invalid argument"):
-		return "kernels before 6.11 do not know queue-depth: write iopolicy = \"round-robin\""
-	case strings.Contains(reply, "Required key not available"):
-		return "the target asks this host to authenticate: give the initiator its dhchap_key"
-	case strings.Contains(reply, "Key was rejected"):
-		return "one end did not prove the key that the other has: dhchap_key must be the one that the target has for " + n.HostNQN +
-			", and dhchap_ctrl_key the one that the target proves; dmesg says which"
-	case strings.Contains(reply, "Connection refused") && len(n.Key) > 0:
-		return "nothing listens on " + at + " with " + n.Transport + ", or, with kernels before 6.10, a key was rejected: dmesg says which"
-	case strings.Contains(reply, "Connection refused"), strings.Contains(reply, "Connection reset"):
-		return "nothing listens on " + at + " with " + n.Transport + ": see the target's port"
-	case strings.Contains(reply, "timed out"), strings.Contains(reply, "No route"), strings.Contains(reply, "unreachable"):
-		return at + " does not answer: ping -I " + n.From.String() + " " + n.Address.Addr().String()
-	case strings.Contains(reply, "Input/output error"):
-		return "the target refused: dmesg says why; it must have " + n.NQN + " and allow " + n.HostNQN
-	case strings.Contains(reply, "No such device"):
-		return "the NIC with " + n.From.String() + " has no RDMA device, or the kernel no nvme-" + n.Transport + ": rdma link show; dmesg"
-	case strings.Contains(reply, "already in progress"):
-		return "the kernel has that connection already, from another address: nvme list-subsys"
-	case strings.Contains(reply, "Invalid argument"):
-		return "dmesg says which option it was; another connection with the same host id and another host NQN is refused, too"
-	}
-	return ""
-}
+const (
+	connectPatience = 20 * time.Second // until a connection is live, and its target has changed over
+	storagePatience = 5 * time.Second  // until a live one has its disks
+)
 
-const connectPatience = 20 * time.Second // until a connection is live
-
-// Verify: the path is live.
+// Verify: the path is live, and storage came of it.
 func (n *NVMeConnection) Verify(ctx context.Context, h remote.Host) error {
-	for deadline := time.Now().Add(connectPatience); ; {
+	for begun := time.Now(); ; {
+		patience := connectPatience
 		seen, err := remote.Read(ctx, h, n.Looks())
 		if err != nil {
 			return err
@@ -339,16 +334,26 @@ func (n *NVMeConnection) Verify(ctx context.Context, h remote.Host) error {
 		switch {
 		case err == nil && have == nil:
 			err = fmt.Errorf("the kernel has no connection to %s at %s", n.NQN, n.Address)
-		case err == nil && have.down() != "":
-			err = errors.New(have.down())
+		case err == nil:
+			err = have.proven()
+			if have.state == "live" && !have.changing {
+				patience = storagePatience
+			}
 		}
-		if err == nil || time.Now().After(deadline) {
+		if err == nil || time.Since(begun) > patience {
 			return err
 		}
 		if !wait.For(ctx, 500*time.Millisecond) {
 			return ctx.Err()
 		}
 	}
+}
+
+func (n *NVMeConnection) proven() error {
+	if text := n.useless(); text != "" {
+		return errors.New(text)
+	}
+	return nil
 }
 
 func (n *NVMeConnection) About() string {
@@ -376,7 +381,7 @@ func (n *NVMeConnection) All(s remote.Seen) (out []host.Object) {
 		return nil
 	}
 	for _, c := range list {
-		if c.values["transport"] != "pcie" && c.values["subsysnqn"] != names.Discovery {
+		if c.values["transport"] != "pcie" && !c.discovers() {
 			out = append(out, c.object())
 		}
 	}

@@ -32,12 +32,3 @@ func (n *NVMeConnection) otherIdentity(all []*controller) error {
 	}
 	return nil
 }
-
-// useless says why a connection gives no storage; "": it does.
-func (n *NVMeConnection) useless() string {
-	if text := n.down(); text != "" || len(n.disks) > 0 {
-		return text
-	}
-	return fmt.Sprintf("%s is connected, and no disk came of it: the target maps no namespace of %s to %s, or every path to it is inaccessible (ANA): nvme list-subsys; cat /sys/class/nvme/*/nvme*c*n*/ana_state",
-		n.Device, n.NQN, n.HostNQN)
-}

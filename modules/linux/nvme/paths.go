@@ -34,8 +34,10 @@ func ReadPaths(ctx context.Context, h remote.Host, i *inventory.Initiator) (*hos
 		if _, ours := p.Live[nqn]; !ours || c.values["hostnqn"] != i.HostNQN {
 			continue
 		}
-		if c.values["state"] == "live" {
+		if why := c.idle(all); c.values["state"] == "live" && why == "" {
 			p.Live[nqn]++
+		} else if c.values["state"] == "live" {
+			p.Idle = append(p.Idle, host.IdlePath{NQN: nqn, Why: why})
 		}
 		p.Devices = append(p.Devices, c.disks...)
 	}
@@ -53,7 +55,7 @@ func readNVMe(ctx context.Context, h remote.Host) ([]*controller, error) {
 	return parseNVMe(seen)
 }
 
-// ReadLivePaths asks a server which connections of its kernel are live, whoever
+// ReadLivePaths asks a server over which connections of its kernel I/O goes, whoever
 // made them. It changes nothing.
 func ReadLivePaths(ctx context.Context, h remote.Host) ([]host.LivePath, error) {
 	all, err := readNVMe(ctx, h)
@@ -62,7 +64,7 @@ func ReadLivePaths(ctx context.Context, h remote.Host) ([]host.LivePath, error) 
 	}
 	var live []host.LivePath
 	for _, c := range all {
-		if c.values["state"] == "live" {
+		if c.values["state"] == "live" && !c.discovers() && c.idle(all) == "" {
 			live = append(live, host.LivePath{HostNQN: c.values["hostnqn"], NQN: c.values["subsysnqn"], Address: c.address})
 		}
 	}
