@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -177,7 +178,7 @@ func kernels(s *Site, r *ruling) {
 // paths are the controllers of a machine that lead over a fabric.
 func (h *Host) paths() []host.Controller {
 	return slices.DeleteFunc(slices.Clone(h.Controllers), func(c host.Controller) bool {
-		return c.Transport == "pcie" || c.Transport == "loop" || c.NQN == names.Discovery
+		return c.Transport == "pcie" || c.Transport == "loop" || c.NQN == names.Discovery || c.Values["cntrltype"] == "discovery"
 	})
 }
 
@@ -192,6 +193,33 @@ func livePaths(h *Host, r *ruling) {
 		if r.knows(c.State != "", h.part(c.Name), "its state could not be read") {
 			r.unless(c.State != "live", h.part(c.Name), "the path to %s at %s is %s", c.NQN, c.Address, c.State)
 		}
+	}
+}
+
+// storage judges what live paths lead to. One path of the host that takes I/O is enough for a
+// namespace; the others may be inaccessible.
+func storage(h *Host, r *ruling) {
+	live := slices.DeleteFunc(h.paths(), func(c host.Controller) bool { return c.State != "live" })
+	serving := func(c host.Controller, disk string) bool {
+		return slices.ContainsFunc(live, func(o host.Controller) bool {
+			return o.NQN == c.NQN && o.HostNQN == c.HostNQN && slices.ContainsFunc(o.Namespaces, func(n host.Namespace) bool { return n.Disk == disk && host.Serves(n.State) })
+		})
+	}
+	for _, c := range live {
+		if !r.knows(c.Namespaces != nil, h.part(c.Name), "its namespaces could not be read") {
+			continue
+		}
+		var states []string
+		usable := false
+		for _, n := range c.Namespaces {
+			states = append(states, n.Disk+" is "+n.State)
+			usable = usable || serving(c, n.Disk)
+		}
+		if len(c.Namespaces) == 0 {
+			r.unless(true, h.part(c.Name), "%s at %s is connected, and shows %s no namespace", c.NQN, c.Address, cmp.Or(c.HostNQN, "this host"))
+			continue
+		}
+		r.unless(!usable, h.part(c.Name), "%s at %s is connected, and no path of %s takes I/O: %s", c.NQN, c.Address, cmp.Or(c.HostNQN, "this host"), strings.Join(states, ", "))
 	}
 }
 

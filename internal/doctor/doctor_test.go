@@ -54,7 +54,8 @@ func rack() *Site {
 			h.Sysctls["net/ipv4/conf/"+name+"/rp_filter"], h.Sysctls["net/ipv4/conf/"+name+"/arp_ignore"] = 0, 1
 			equipNIC(h, m, n)
 			h.Controllers = append(h.Controllers, host.Controller{Name: fmt.Sprintf("nvme%d", n+1), Transport: "rdma", State: "live", NQN: "nqn.x:a",
-				Address: "traddr=10.0.0.1", HostNQN: fmt.Sprintf("nqn.host:%d", m), Values: map[string]string{"ctrl_loss_tmo": "600", "kato": "5", "reconnect_delay": "10", "queue_count": "9", "sqsize": "127", "fast_io_fail_tmo": "5"}})
+				Address: "traddr=10.0.0.1", HostNQN: fmt.Sprintf("nqn.host:%d", m), Values: map[string]string{"ctrl_loss_tmo": "600", "kato": "5", "reconnect_delay": "10", "queue_count": "9", "sqsize": "127", "fast_io_fail_tmo": "5"},
+				Namespaces: []host.Namespace{{Disk: "nvme0n1", State: "optimized"}}})
 			sw := s.Switches[n]
 			port := fmt.Sprintf("Ethernet1/%d", m+1)
 			sw.Reading.Ports = append(sw.Reading.Ports, switches.Port{Name: port, MTU: 9216, PFC: true, Classify: true, Exists: true})
@@ -209,6 +210,9 @@ func firstTrials() map[string]tried {
 		"WD-OS-02":  {nil, machine(func(h *Host) { h.Facts.Kernel = "6.1.0" }), machine(func(h *Host) { h.Facts.Kernel = "" })},
 
 		"WD-NVM-01": {nil, path(func(c *host.Controller) { c.State = "connecting" }), path(func(c *host.Controller) { c.State = "" })},
+		"WD-NVM-28": {nil, machine(func(h *Host) {
+			h.Controllers[0].Namespaces[0].State, h.Controllers[1].Namespaces[0].State = "inaccessible", "change"
+		}), path(func(c *host.Controller) { c.Namespaces = nil })},
 		"WD-NVM-02": {nil, machine(func(h *Host) { h.Multipath = "N" }), machine(func(h *Host) { h.Multipath = "" })},
 		"WD-NVM-03": {nil, machine(func(h *Host) { h.Subsystems[0].Policy = "numa" }), machine(func(h *Host) { h.Subsystems[0].Policy = "" })},
 		"WD-NVM-04": {nil, path(func(c *host.Controller) { c.Values["ctrl_loss_tmo"] = "5" }), path(func(c *host.Controller) { delete(c.Values, "ctrl_loss_tmo") })},
@@ -307,7 +311,7 @@ func TestEveryRow(t *testing.T) {
 		name string
 		rows int
 	}{{"PCI", 12}, {"FW", 7}, {"LNK", 16}, {"MTU", 4}, {"ADR", 5}, {"QOS", 29}, {"RDM", 15}, {"IB", 4}, {"CPU", 6}, {"MEM", 3}, {"TIM", 1}, {"OS", 6},
-		{"NVM", 27}, {"GPU", 18}, {"FS", 14}, {"WIN", 13}, {"SW", 6}, {"VC", 3}} {
+		{"NVM", 28}, {"GPU", 18}, {"FS", 14}, {"WIN", 13}, {"SW", 6}, {"VC", 3}} {
 		for n := range area.rows {
 			want = append(want, fmt.Sprintf("WD-%s-%02d", area.name, n+1))
 		}

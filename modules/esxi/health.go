@@ -14,7 +14,7 @@ import (
 // their switches, and at its paths to storage. The rest of what weft doctor judges has no
 // source on ESXi.
 func examineLooks() []remote.Look {
-	return slices.Concat(surveyLooks(), []remote.Look{dcbLook(everyNIC), pauseLook(), controllersLook()})
+	return slices.Concat(surveyLooks(), []remote.Look{dcbLook(everyNIC), pauseLook(), controllersLook(), namespacesLook(), pathsLook()})
 }
 
 // examined: what a host does not tell is not known, and no error. It stays one of which
@@ -27,7 +27,7 @@ func examined(s remote.Seen) (*host.Health, error) {
 	h := &host.Health{Facts: *f, Name: f.Name, Bare: true}
 	h.NICs = slice.Map(f.NICs, func(n host.NICFacts) host.NICHealth { return nicHealth(s, n) })
 	for _, c := range readControllers(s, &err) {
-		one := host.Controller{Name: "controller " + c.number, State: "live", NQN: c.nqn, HostNQN: f.HostNQN}
+		one := host.Controller{Name: "controller " + c.number, State: "live", NQN: c.nqn, HostNQN: f.HostNQN, Namespaces: readNamespaces(s, c)}
 		if !c.online {
 			one.State = "not online"
 		}

@@ -60,6 +60,12 @@ func leaving(r plan.Resource, state plan.State) *leads {
 // a datastore would lose its last path that is online. A virtual machine that runs is on
 // one; a disk that is mapped raw into one is not seen.
 func holdStores(rs []plan.Resource, states []plan.State) {
+	replaced := map[string]bool{} // the subsystems to which another connection comes first
+	for i := range rs {
+		if next := host.Coming[NVMeConnection](rs[i], states[i]); next != nil {
+			replaced[next.NQN] = true
+		}
+	}
 	going := map[string]bool{}
 	for i := range rs {
 		if l := leaving(rs[i], states[i]); l != nil {
@@ -70,7 +76,7 @@ func holdStores(rs []plan.Resource, states []plan.State) {
 	}
 	for i := range rs {
 		l := leaving(rs[i], states[i])
-		if l == nil {
+		if n, _ := host.Leaving[NVMeConnection](rs[i], states[i]); l == nil || n != nil && replaced[n.NQN] {
 			continue
 		}
 		var lost []string

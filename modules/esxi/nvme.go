@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weft/internal/hint"
+	"weft/internal/nvme/names"
 	"weft/internal/remote"
 	"weft/internal/wait"
 	"weft/modules/host"
@@ -82,11 +83,10 @@ type NVMeConnection struct {
 	PCI       string
 	HostNQN   string // that targets are to admit; "": it is not compared
 
-	adapter string // observed
-	offline bool
+	offline bool // observed
 	leads   leads
 	odd     []string // namespaces in blocks that ESXi does not take
-	also    []string // other portals over which the same adapter has the subsystem
+	idle    string   // why it gives no storage although it is online; "": it does, or that is not known
 }
 
 // NVMeConnectionKind is the kind nvme_connection.
@@ -94,7 +94,7 @@ func NVMeConnectionKind() *host.Kind[NVMeConnection] {
 	return &host.Kind[NVMeConnection]{
 		Name: "nvme_connection", Present: "connected",
 		Looks: (*NVMeConnection).Looks, Parse: (*NVMeConnection).Parse, Steps: (*NVMeConnection).Steps, About: (*NVMeConnection).About,
-		Verify: (*NVMeConnection).Verify, Left: (*NVMeConnection).Left, Keeps: (*NVMeConnection).Keeps, Together: holdStores, Advice: (*NVMeConnection).Advice,
+		Verify: (*NVMeConnection).Verify, Left: (*NVMeConnection).Left, Fails: (*NVMeConnection).fails, Together: holdStores, Provides: (*NVMeConnection).provides, Advice: (*NVMeConnection).Advice,
 	}
 }
 
@@ -103,7 +103,7 @@ func namespacesLook() remote.Look  { return ask("nvme", "namespace", "list") }
 func extentsLook() remote.Look     { return ask("storage", "vmfs", "extent", "list") }
 
 func (n *NVMeConnection) Looks() []remote.Look {
-	return append(deviceLooks(), controllersLook(), namespacesLook(), extentsLook(), nqnLook())
+	return append(deviceLooks(), controllersLook(), namespacesLook(), pathsLook(), extentsLook(), nqnLook())
 }
 
 // A controller is one that the host lists, whose name tells the rest of it.
@@ -112,11 +112,12 @@ type controller struct {
 	online                        bool
 }
 
-// readControllers: a name is NQN#ADAPTER#ADDRESS:PORT; those of drives are none of ours.
+// readControllers: a name is NQN#ADAPTER#ADDRESS:PORT; those of drives and of discovery
+// services are none of ours.
 func readControllers(s remote.Seen, err *error) (list []controller) {
 	for _, r := range table(s, controllersLook(), err) {
 		part := strings.Split(r.text("Name"), "#")
-		if len(part) == 3 {
+		if len(part) == 3 && part[0] != names.Discovery {
 			list = append(list, controller{r.text("ControllerNumber"), part[0], part[1], part[2], r.flag("IsOnline")})
 		}
 	}
@@ -145,21 +146,17 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 	}
 	var have *NVMeConnection
 	mine := controller{}
-	var also []string
 	for _, c := range all {
-		switch {
-		case c.adapter != on.Name || c.nqn != n.NQN:
-		case c.address == n.Address.String():
-			have, mine = &NVMeConnection{NQN: n.NQN, Transport: n.Transport, Address: n.Address, PCI: n.PCI, HostNQN: n.HostNQN, adapter: on.Name, offline: !c.online}, c
-		default:
-			also = append(also, c.address)
+		if c.adapter == on.Name && c.nqn == n.NQN && c.address == n.Address.String() {
+			have, mine = &NVMeConnection{NQN: n.NQN, Transport: n.Transport, Address: n.Address, PCI: n.PCI, HostNQN: n.HostNQN, offline: !c.online}, c
 		}
 	}
 	if have == nil {
 		return nil, nil
 	}
-	have.also, have.leads = also, leads{[]string{mine.number}, readStores(s, all, &err)}
+	have.leads = leads{[]string{mine.number}, readStores(s, all, &err)}
 	have.odd, _ = readBlocks(s, []controller{mine}, &err)
+	have.idle = idle(s, mine, n.HostNQN)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +166,7 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 func (n *NVMeConnection) Steps(have *NVMeConnection) []remote.Step {
 	switch {
 	case n == nil && have != nil:
-		return []remote.Step{host.Run("esxcli", "nvme", "fabrics", "disconnect", "-a", adapterName(have.Transport, have.PCI), "-s", have.NQN)}
+		return []remote.Step{host.Run("esxcli", "nvme", "fabrics", "disconnect", "-a", adapterName(have.Transport, have.PCI), "-n", controllerName(have.Transport, have.PCI, have.Address.String(), have.NQN))}
 	case n != nil && have == nil:
 		return []remote.Step{host.Run("esxcli", "nvme", "fabrics", "connect", "-a", adapterName(n.Transport, n.PCI), "-i", n.Address.Addr().String(),
 			"-p", fmt.Sprint(n.Address.Port()), "-s", n.NQN)}
@@ -183,13 +180,10 @@ func (n *NVMeConnection) About() string {
 	return strings.Join([]string{n.NQN, n.Transport, n.Address.String(), n.PCI}, ",")
 }
 
-// Keeps: the host ends all connections of an adapter to a subsystem at once.
-func (n *NVMeConnection) Keeps() string {
-	if len(n.also) > 0 {
-		return n.adapter + " has the same subsystem at " + strings.Join(n.also, ", ") + " as well, which would be disconnected with it"
-	}
-	return ""
-}
+// provides: a path from the NIC to the subsystem, or from any.
+func (n *NVMeConnection) provides() []string { return []string{n.NQN + " " + n.PCI, n.NQN} }
+
+func (n *NVMeConnection) fails() bool { return n.offline || n.idle != "" }
 
 func (n *NVMeConnection) Left() string {
 	switch {
@@ -198,7 +192,7 @@ func (n *NVMeConnection) Left() string {
 	case n.offline:
 		return "its controller is not online: esxcli nvme controller list, /var/log/vmkernel.log"
 	}
-	return ""
+	return n.idle
 }
 
 func (n *NVMeConnection) Advice(reply string) string {
@@ -208,12 +202,16 @@ func (n *NVMeConnection) Advice(reply string) string {
 	return ""
 }
 
-const connectPatience = 20 * time.Second // until a controller is online
+const (
+	connectPatience = 20 * time.Second // until a controller is online
+	storagePatience = 5 * time.Second  // until one that is online has its namespaces
+)
 
-// Verify: the controller is online.
+// Verify: the controller is online, and gives storage.
 func (n *NVMeConnection) Verify(ctx context.Context, h remote.Host) error {
 	t := asked(h)
-	for deadline := time.Now().Add(connectPatience); ; {
+	for begun := time.Now(); ; {
+		patience := connectPatience
 		seen, err := t.Read(ctx, n.Looks())
 		if err != nil {
 			return err
@@ -226,8 +224,10 @@ func (n *NVMeConnection) Verify(ctx context.Context, h remote.Host) error {
 			err = fmt.Errorf("the controller of %s at %s is not online", n.NQN, n.Address)
 		case err == nil && len(have.odd) > 0: // waiting mends nothing
 			return errors.New(strings.Join(have.odd, ", "))
+		case err == nil && have.idle != "":
+			patience, err = storagePatience, errors.New(have.idle)
 		}
-		if err == nil || time.Now().After(deadline) {
+		if err == nil || time.Since(begun) > patience {
 			return err
 		}
 		if !wait.For(ctx, time.Second) {

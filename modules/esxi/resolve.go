@@ -19,8 +19,12 @@ import (
 //	{rdma 0000:41:00.0}          vmrdma0
 //	{adapter rdma 0000:41:00.0}  vmhba64
 //
+//	{controller rdma 0000:41:00.0 10.0.0.1:4420 nqn.x}  257, on that adapter
+//
 // A look at {nic all} is one at each NIC, and is seen as that.
 var named = regexp.MustCompile(`^\{(nic|rdma|adapter (?:rdma|tcp)) ([0-9a-f:.]+|all)\}$`)
+
+var numbered = regexp.MustCompile(`^\{controller (rdma|tcp) ([0-9a-f:.]+) (\S+) (\S+)\}$`)
 
 // everyNIC stands for the PCI address of each NIC of a host, in looks.
 const everyNIC = "all"
@@ -29,12 +33,20 @@ func nicName(pci string) string                { return "{nic " + pci + "}" }
 func rdmaName(pci string) string               { return "{rdma " + pci + "}" }
 func adapterName(transport, pci string) string { return "{adapter " + transport + " " + pci + "}" }
 
+func controllerName(transport, pci, address, nqn string) string {
+	return "{controller " + transport + " " + pci + " " + address + " " + nqn + "}"
+}
+
 // resolve gives arguments the names that they stand for today.
 func (t transport) resolve(ctx context.Context, args []string) ([]string, error) {
 	if !slices.ContainsFunc(args, meansDevice) {
 		return args, nil
 	}
-	seen, err := t.Read(ctx, deviceLooks())
+	looks := deviceLooks()
+	if slices.ContainsFunc(args, numbered.MatchString) {
+		looks = append(looks, controllersLook())
+	}
+	seen, err := t.Read(ctx, looks)
 	if err != nil {
 		return nil, err
 	}
@@ -42,11 +54,39 @@ func (t transport) resolve(ctx context.Context, args []string) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
+	if args, err = d.numbers(seen, args); err != nil {
+		return nil, err
+	}
 	return d.names(args)
 }
 
+// numbers gives arguments the numbers of the controllers that they stand for.
+func (d devices) numbers(s remote.Seen, args []string) (out []string, err error) {
+	out = slices.Clone(args)
+	for i, a := range args {
+		m := numbered.FindStringSubmatch(a)
+		if m == nil {
+			continue
+		}
+		on, err := d.name("adapter "+m[1], m[2])
+		if err != nil {
+			return nil, err
+		}
+		all := readControllers(s, &err)
+		if err != nil {
+			return nil, err
+		}
+		at := slices.IndexFunc(all, func(c controller) bool { return c.adapter == on && c.address == m[3] && c.nqn == m[4] })
+		if at < 0 {
+			return nil, fmt.Errorf("%s has no controller of %s at %s: esxcli nvme controller list", on, m[4], m[3])
+		}
+		out[i] = all[at].number
+	}
+	return out, nil
+}
+
 // meansDevice reports whether an argument stands for the name of a device.
-func meansDevice(arg string) bool { return named.MatchString(arg) }
+func meansDevice(arg string) bool { return named.MatchString(arg) || numbered.MatchString(arg) }
 
 // names gives arguments the names that they stand for.
 func (d devices) names(args []string) (out []string, err error) {

@@ -99,12 +99,17 @@ func testify(seen remote.Seen, way int, w host.Way) (out []host.Testimony) {
 		return out
 	}
 	odd, devices := readBlocks(seen, mine, &err)
-	if err == nil && len(devices) == 0 {
+	for _, c := range mine {
+		if list := readNamespaces(seen, c); c.online && list != nil && len(list) == 0 {
+			odd = append(odd, fmt.Sprintf("the host lists no namespace behind controller %s of %s: the target maps none to its NQN, or no path to one is accessible (ANA): esxcli nvme namespace list", c.number, c.nqn))
+		}
+	}
+	if err == nil && len(devices) == 0 && len(odd) == 0 {
 		err = errors.New("the host lists no namespace behind them: esxcli nvme namespace list")
 	}
 	add("blocks", err, odd)
 	if len(devices) == 0 {
-		add("paths", err, nil)
+		add("paths", errors.New("there is no namespace that paths lead to"), nil)
 		return out
 	}
 	err = nil
@@ -199,10 +204,11 @@ func ping(ctx context.Context, t transport, w host.Way) (host.Holding, string, s
 
 // readAttached is what a host has of an initiator.
 func readAttached(ctx context.Context, h remote.Host, i *inventory.Initiator) (*host.Paths, error) {
-	seen, err := asked(h).Read(ctx, []remote.Look{controllersLook(), namespacesLook()})
+	seen, err := asked(h).Read(ctx, []remote.Look{controllersLook(), namespacesLook(), pathsLook(), nqnLook()})
 	if err != nil {
 		return nil, err
 	}
+	nqn := hostNQN(seen, &err)
 	p := &host.Paths{Live: map[string]int{}}
 	var mine []controller
 	for _, t := range i.Reaches() {
@@ -211,10 +217,15 @@ func readAttached(ctx context.Context, h remote.Host, i *inventory.Initiator) (*
 		}
 	}
 	for _, c := range readControllers(seen, &err) {
-		if _, ours := p.Live[c.nqn]; ours && c.online {
-			p.Live[c.nqn]++
-			mine = append(mine, c)
+		if _, ours := p.Live[c.nqn]; !ours || !c.online {
+			continue
 		}
+		mine = append(mine, c)
+		if why := idle(seen, c, nqn); why != "" {
+			p.Idle = append(p.Idle, host.IdlePath{NQN: c.nqn, Why: why})
+			continue
+		}
+		p.Live[c.nqn]++
 	}
 	_, p.Devices = readBlocks(seen, mine, &err)
 	slices.Sort(p.Devices)
@@ -222,15 +233,15 @@ func readAttached(ctx context.Context, h remote.Host, i *inventory.Initiator) (*
 	return p, err
 }
 
-// readLive are the controllers of a host that are online.
+// readLive are the controllers of a host that are online and give storage.
 func readLive(ctx context.Context, h remote.Host) (list []host.LivePath, err error) {
-	seen, err := asked(h).Read(ctx, []remote.Look{controllersLook(), nqnLook()})
+	seen, err := asked(h).Read(ctx, []remote.Look{controllersLook(), namespacesLook(), pathsLook(), nqnLook()})
 	if err != nil {
 		return nil, err
 	}
 	nqn := hostNQN(seen, &err)
 	for _, c := range readControllers(seen, &err) {
-		if at, bad := netip.ParseAddrPort(c.address); bad == nil && c.online {
+		if at, bad := netip.ParseAddrPort(c.address); bad == nil && c.online && idle(seen, c, nqn) == "" {
 			list = append(list, host.LivePath{HostNQN: nqn, NQN: c.nqn, Address: at})
 		}
 	}

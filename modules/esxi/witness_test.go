@@ -77,7 +77,7 @@ func TestWitness(t *testing.T) {
 	}{
 		{"all is well", "nqn.x", func(*talker) {}, "dcb 1, controllers 1, blocks 1, paths 1, jumbo 1"},
 		{"not online, no namespace", "nqn.y", func(*talker) {}, "dcb 1, controllers 2, blocks 0, paths 0, jumbo 1"},
-		{"online, no namespace", "nqn.x", func(h *talker) { h.says["nvme namespace list"] = listOf() }, "dcb 1, controllers 1, blocks 0, paths 0, jumbo 1"},
+		{"online, no namespace", "nqn.x", func(h *talker) { h.says["nvme namespace list"] = listOf() }, "dcb 1, controllers 1, blocks 2, paths 0, jumbo 1"},
 		{"no list of namespaces", "nqn.x", func(h *talker) { delete(h.says, "nvme namespace list") }, "dcb 1, controllers 1, blocks 0, paths 0, jumbo 1"},
 		{"no controller", "nqn.z", func(*talker) {}, "dcb 1, controllers 2, jumbo 1"},
 		{"4K blocks", "nqn.x", func(h *talker) {

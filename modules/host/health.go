@@ -127,6 +127,20 @@ type Controller struct {
 	Firmware  string            `json:"firmware,omitempty"`
 	Values    map[string]string `json:"values,omitempty"` // its other files, by name
 	Smart     *Smart            `json:"smart,omitempty"`  // of a drive; nil: not known
+
+	Namespaces []Namespace `json:"namespaces,omitzero"` // that it shows; nil: not read
+}
+
+// A Namespace is one that a controller shows its host.
+type Namespace struct {
+	Disk  string `json:"disk"`            // nvme0n1
+	State string `json:"state,omitempty"` // by ANA; "": not shown, as where the target has no ANA
+}
+
+// Serves reports whether a namespace in an ANA state takes I/O. A state that is not shown says
+// nothing against it.
+func Serves(state string) bool {
+	return state == "" || state == "optimized" || state == "non-optimized"
 }
 
 // Smart is what a drive says of its health.

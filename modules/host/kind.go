@@ -95,7 +95,7 @@ type Kind[T any] struct {
 	Tries func(want, have *T, c plan.Change) bool
 	// Left is what of an observed state is not as it should be and is left to
 	// people; "" is nothing.
-	Left func(have *T) string
+	Left  func(have *T) string
 	Fails func(have *T) bool // Left says that hosts do not get what it was applied for
 	// Advice says what to do about a failure. The reply is what the server answered
 	// to a step, "" when all steps were taken and it is still not as wanted. Why is

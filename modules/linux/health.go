@@ -25,7 +25,8 @@ grep -sH "" $n /sys/class/infiniband/*/ports/*/hw_counters/* \
 /sys/devices/system/edac/mc/mc*/ue_count /sys/module/nvme_core/parameters/multipath /sys/module/*/initstate \
 /sys/class/nvme-subsystem/*/subsysnqn /sys/class/nvme-subsystem/*/iopolicy
 for c in /sys/class/nvme/*; do
-grep -sH "" $c/model $c/firmware_rev $c/transport $c/state $c/address $c/subsysnqn $c/hostnqn $c/ctrl_loss_tmo $c/fast_io_fail_tmo $c/kato $c/queue_count $c/sqsize $c/reconnect_delay $c/hwmon*/temp1_input $c/hwmon*/temp1_max $c/numa_node $c/device/numa_node
+grep -sH "" $c/model $c/firmware_rev $c/transport $c/state $c/address $c/subsysnqn $c/hostnqn $c/ctrl_loss_tmo $c/fast_io_fail_tmo $c/kato $c/queue_count $c/sqsize $c/reconnect_delay $c/cntrltype $c/nvme*n*/size $c/nvme*n*/ana_state $c/hwmon*/temp1_input $c/hwmon*/temp1_max $c/numa_node $c/device/numa_node
+if [ -e "$c/state" ]; then echo "$c/namespaces:read"; fi
 done
 grep -sH -e "^HugePages_Total" -e "^Hugepagesize" -e "^MemTotal" /proc/meminfo
 ` + systemScript + "\n" + networkScript + "\n" + storageScript + `

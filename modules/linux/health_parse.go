@@ -13,6 +13,7 @@ import (
 	"weft/internal/remote"
 	"weft/internal/traffic"
 	"weft/modules/host"
+	"weft/modules/linux/nvme"
 	"weft/modules/linux/see"
 )
 
@@ -222,13 +223,33 @@ func (r *healthRead) swap(line string) {
 	r.Swaps = &used
 }
 
+// withNamespace adds what a file says of a namespace.
+func withNamespace(list []host.Namespace, disk, attr, value string) []host.Namespace {
+	i := slices.IndexFunc(list, func(n host.Namespace) bool { return n.Disk == disk })
+	if i < 0 {
+		i, list = len(list), append(list, host.Namespace{Disk: disk})
+	}
+	if attr == "ana_state" {
+		list[i].State = value
+	}
+	return list
+}
+
 func (r *healthRead) controller(name, file, value string) {
 	c := r.controls[name]
 	if c == nil {
 		c = &host.Controller{Name: name, Values: map[string]string{}}
 		r.controls[name] = c
 	}
+	if path, attr, ok := strings.Cut(file, "/"); ok && strings.HasPrefix(path, "nvme") {
+		c.Namespaces = withNamespace(c.Namespaces, nvme.HeadOf(path), attr, value)
+		return
+	}
 	switch file {
+	case "namespaces": // they were looked for
+		if c.Namespaces == nil {
+			c.Namespaces = []host.Namespace{}
+		}
 	case "model":
 		c.Model = value
 	case "firmware_rev":

@@ -20,7 +20,7 @@ const (
 // nvmeScript prints what the kernel exports and where, and what it is connected to:
 // files as "path:content", and folders by their paths.
 const nvmeScript = `t=/sys/kernel/config/nvmet; c=/sys/class/nvme
-grep -sH "" $c/*/subsysnqn $c/*/transport $c/*/address $t/ports/*/addr_trtype $t/ports/*/addr_traddr $t/ports/*/addr_trsvcid
+grep -sH "" $c/*/subsysnqn $c/*/transport $c/*/address $c/*/cntrltype $t/ports/*/addr_trtype $t/ports/*/addr_traddr $t/ports/*/addr_trsvcid
 for d in $t/subsystems/* $t/ports/*/subsystems/*; do if [ -e "$d" ]; then echo "$d"; fi; done
 exit 0`
 
@@ -69,7 +69,7 @@ func parseNVMe(text []byte) *host.NVMeFacts {
 	}
 	for _, name := range slices.Sorted(maps.Keys(controllers)) {
 		c := controllers[name]
-		if c["transport"] == "pcie" || c["subsysnqn"] == "" || c["subsysnqn"] == names.Discovery {
+		if c["transport"] == "pcie" || c["subsysnqn"] == "" || c["subsysnqn"] == names.Discovery || c["cntrltype"] == "discovery" {
 			continue // a drive, or a discovery service, which is no storage
 		}
 		at := map[string]string{}

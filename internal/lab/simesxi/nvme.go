@@ -25,7 +25,7 @@ func aboutNVMe() []command {
 		{words: "storage vmfs extent list", source: reference, run: extentList},
 		{words: "nvme fabrics enable", options: map[string]string{"p": "protocol", "d": "device"}, needed: "pd", changes: true, source: nvmeGuide + "; " + ciscoVIC, run: fabricsEnable},
 		{words: "nvme fabrics connect", options: map[string]string{"a": "adapter", "i": "ip-address", "p": "port-number", "s": "subsystem-nqn"}, needed: "aips", changes: true, source: nvmeGuide, run: fabricsConnect},
-		{words: "nvme fabrics disconnect", options: map[string]string{"a": "adapter", "s": "subsystem-nqn"}, needed: "as", changes: true, source: nvmeGuide, run: fabricsDisconnect},
+		{words: "nvme fabrics disconnect", options: map[string]string{"a": "adapter", "s": "subsystem-nqn", "n": "controller-number"}, needed: "a", changes: true, source: nvmeGuide, run: fabricsDisconnect},
 	}
 }
 
@@ -167,11 +167,16 @@ func (h *Host) reaches(a adapter, to netip.Addr) bool {
 	return false
 }
 
-// fabricsDisconnect ends all connections of an adapter to a subsystem.
+// fabricsDisconnect ends all connections of an adapter to a subsystem, or one of them.
 func fabricsDisconnect(h *Host, o map[string]string) (string, error) {
-	left := slices.DeleteFunc(slices.Clone(h.now.controllers), func(c controller) bool { return c.adapter == o["a"] && c.nqn == o["s"] })
+	if (o["s"] == "") == (o["n"] == "") {
+		return "", says("Missing required parameter -s|--subsystem-nqn or -n|--controller-number (SIMULATED)")
+	}
+	left := slices.DeleteFunc(slices.Clone(h.now.controllers), func(c controller) bool {
+		return c.adapter == o["a"] && (c.nqn == o["s"] || fmt.Sprint(c.number) == o["n"])
+	})
 	if len(left) == len(h.now.controllers) {
-		return "", says("Unable to find controller of %s", o["s"])
+		return "", says("Unable to find controller of %s", cmp.Or(o["s"], o["n"]))
 	}
 	h.now.controllers = left
 	return "", nil

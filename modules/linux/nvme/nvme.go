@@ -88,7 +88,7 @@ func parseNVMe(s remote.Seen) ([]*controller, error) {
 			c.subsystem = rest
 		case "path":
 			name, state, _ := strings.Cut(rest, " ")
-			c.paths[headOf(name)] = strings.Trim(state, "- ")
+			c.paths[HeadOf(name)] = strings.Trim(state, "- ")
 		case "disk":
 			c.disks = append(c.disks, rest)
 		case "user":

@@ -8,21 +8,16 @@ import (
 	"strings"
 
 	"weft/internal/nvme/names"
+	"weft/modules/host"
 )
 
-// headOf is the disk of a path to a namespace: nvme0n1 of nvme0c1n1.
-func headOf(path string) string {
+// HeadOf is the disk of a path to a namespace: nvme0n1 of nvme0c1n1.
+func HeadOf(path string) string {
 	c, n := strings.LastIndexByte(path, 'c'), strings.LastIndexByte(path, 'n')
 	if c < 0 || n < c {
 		return path
 	}
 	return path[:c] + path[n:]
-}
-
-// serves reports whether a namespace in an ANA state takes I/O. A state that the kernel does
-// not show says nothing against it.
-func serves(state string) bool {
-	return state == "" || state == "optimized" || state == "non-optimized"
 }
 
 // discovers reports whether a connection leads to a discovery service, which is no storage:
@@ -46,8 +41,8 @@ func (c *controller) idle(all []*controller) string {
 		}
 		for disk, state := range other.paths {
 			if _, mine := c.paths[disk]; mine {
-				served = served || serves(state) && slices.Contains(c.disks, disk)
-				able = able || serves(state)
+				served = served || host.Serves(state) && slices.Contains(c.disks, disk)
+				able = able || host.Serves(state)
 				mapped[disk] = append(mapped[disk], fmt.Sprintf("%s over %s", cmp.Or(state, "in a state that is not shown"), other.name))
 			}
 		}
