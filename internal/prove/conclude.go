@@ -36,8 +36,10 @@ type Output struct {
 
 // An Attached is what a server has of the connections of an initiator.
 type Attached struct {
-	LivePaths int      // to the subsystem that has fewest
-	Devices   []string // block devices
+	LivePaths int            // to the subsystem that has fewest
+	Live      map[string]int // live connections that give storage, by the NQN of the subsystem
+	Idle      []Idle         // live ones that give none
+	Devices   []string       // block devices
 }
 
 // Conclude judges the checks of a model and computes its outputs, asking the

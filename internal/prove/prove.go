@@ -298,6 +298,7 @@ func (r *run) judgePaths(ctx context.Context, res *Result, validations []*invent
 	res.Judgements = append(append(res.Judgements, fallenBack(rows)...), encrypted(rows)...)
 	if in.Path || in.Classes {
 		res.Judgements = append(res.Judgements, r.portals(ctx)...)
+		res.Judgements = append(res.Judgements, r.storage(ctx)...)
 		res.Judgements = append(res.Judgements, r.testified(ctx)...)
 		if in.Others != nil {
 			for _, j := range in.Others(ctx, in.There != nil) {

@@ -214,7 +214,8 @@ func (s *Site) Attached(ctx context.Context, h remote.Host, i *inventory.Initiat
 	if err != nil {
 		return nil, err
 	}
-	return &prove.Attached{LivePaths: p.Fewest(), Devices: p.Devices}, nil
+	idle := slice.Map(p.Idle, func(i host.IdlePath) prove.Idle { return prove.Idle(i) })
+	return &prove.Attached{LivePaths: p.Fewest(), Live: p.Live, Idle: idle, Devices: p.Devices}, nil
 }
 
 // uses asks a server what it does with the namespace of a UUID.
