@@ -37,8 +37,22 @@ func TestParseNVMe(t *testing.T) {
 /sys/kernel/config/nvmet/subsystems/nqn.c
 /sys/kernel/config/nvmet/ports/1/subsystems/nqn.a:b
 no such line
+/sys/class/nvme/nvme2/subsysnqn:nqn.1992-08.com.example:sn.aa:subsystem.s1
+/sys/class/nvme/nvme2/transport:fc
+/sys/class/nvme/nvme2/address:traddr=nn-0x202400a098000001:pn-0x202500a098000001,host_traddr=nn-0x200000109b000001:pn-0x100000109b000001
+/sys/class/nvme/nvme2/cntrltype:io
+/sys/class/nvme/nvme3/subsysnqn:nqn.2026-11.net.example:loop
+/sys/class/nvme/nvme3/transport:loop
+/sys/class/nvme/nvme3/address:
+/sys/class/nvme/nvme4/subsysnqn:nqn.2014-08.org.nvmexpress.discovery
+/sys/class/nvme/nvme4/transport:rdma
+/sys/class/nvme/nvme4/address:traddr=10.0.0.1,trsvcid=4420
+/sys/class/nvme/nvme5/subsysnqn:nqn.1992-08.com.example:sn.aa:discovery
+/sys/class/nvme/nvme5/transport:tcp
+/sys/class/nvme/nvme5/address:traddr=10.0.0.1,trsvcid=8009
+/sys/class/nvme/nvme5/cntrltype:discovery
 `))
-	want := "{[{nqn.a:b [{tcp [fd00::1]:4420}]} {nqn.c []}] [{nqn.2014-08.org.nvmexpress:uuid:x {rdma 10.0.0.1:4420}}]}"
+	want := "{[{nqn.a:b [{tcp [fd00::1]:4420}]} {nqn.c []}] [{nqn.2014-08.org.nvmexpress:uuid:x {rdma 10.0.0.1:4420}} {nqn.1992-08.com.example:sn.aa:subsystem.s1 {fc nn-0x202400a098000001:pn-0x202500a098000001}} {nqn.2026-11.net.example:loop {loop }}]}"
 	if got := fmt.Sprint(*f); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
