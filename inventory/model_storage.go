@@ -150,4 +150,6 @@ type Connect struct {
 	FastIOFailTMO  int // seconds; 0: what fits what it leads to
 	ReconnectDelay time.Duration
 	KeepAliveTMO   time.Duration
+
+	DisconnectFirst bool // an outage is accepted where another identity of the host cannot connect beside the former one
 }

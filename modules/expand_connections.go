@@ -2,13 +2,9 @@ package modules
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
-	"weft/internal/nvme/names"
 	"weft/inventory"
 	"weft/modules/host"
 	"weft/modules/linux/nvme"
@@ -43,7 +39,8 @@ func (x *expansion) connect(d *host.Machine, i *inventory.Initiator, c *inventor
 		}
 		for _, sub := range t.Subsystems {
 			want := &nvme.NVMeConnection{
-				NQN: sub.NQN, Transport: transport, Instead: instead, Address: p.Address, HostNQN: i.HostNQN, HostID: cmp.Or(i.HostID, hostID(i.HostNQN)),
+				NQN: sub.NQN, Transport: transport, Instead: instead, Address: p.Address, HostNQN: i.HostNQN, HostID: cmp.Or(i.HostID, nvme.HostID(i.HostNQN)),
+				AnyID: i.HostID == "", DisconnectFirst: c.DisconnectFirst,
 				Written:   nvme.Written{IOPolicy: c.Writes("iopolicy"), CtrlLoss: c.Writes("ctrl_loss_tmo"), FastFail: c.Writes("fast_io_fail_tmo"), ReconnectDelay: c.Writes("reconnect_delay")},
 				KeepAlive: seconds(c.KeepAliveTMO), ReconnectDelay: seconds(c.ReconnectDelay), CtrlLoss: c.CtrlLossTMO, FastFail: c.FastIOFailTMO, Queues: c.IOQueues, ToS: -1, IOPolicy: c.IOPolicy,
 			}
@@ -113,17 +110,6 @@ func nicFor(s *inventory.Server, p inventory.Portal) *inventory.RNIC {
 		}
 	}
 	return nil
-}
-
-var uuidNQN = regexp.MustCompile(`^` + regexp.QuoteMeta(names.UUID) + `([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
-
-// hostID is the identifier that goes with a host NQN: kernels want one for
-// each.
-func hostID(nqn string) string {
-	if m := uuidNQN.FindStringSubmatch(nqn); m != nil {
-		return m[1]
-	}
-	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(nqn)).String()
 }
 
 func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

@@ -158,6 +158,8 @@ func (b *builder) initiator(o *object) {
 			FastIOFailTMO:  b.integer(c, "fast_io_fail_tmo"),
 			ReconnectDelay: unitOf(b, c, "reconnect_delay", parseDuration),
 			KeepAliveTMO:   unitOf(b, c, "keep_alive_tmo", parseDuration),
+
+			DisconnectFirst: b.text(c, "reconnect") == "disconnect-first",
 		})
 	}
 	keep(o, i, &b.m.Initiators)

@@ -263,6 +263,7 @@ func storageDescriptions() map[string]string {
 		"initiator.connect.ctrl_loss_tmo":    "Seconds until a lost path is given up; -1: never.",
 		"initiator.connect.fast_io_fail_tmo": "Seconds after the loss of the last path until I/O fails instead of waiting; else 5 where the target has half of a mirror, and otherwise it waits until the path is given up.",
 		"initiator.connect.reconnect_delay":  "Time between two attempts.",
+		"initiator.connect.reconnect":        `"disconnect-first" accepts an outage where the kernel takes a new hostnqn or hostid only once all connections by the old one have ended.`,
 		"initiator.connect.keep_alive_tmo":   "Silence after which a path counts as lost.",
 	}
 }

@@ -246,6 +246,7 @@ func initiatorSchema() *schema {
 			"fast_io_fail_tmo": opt(integer(1, 86400)),
 			"reconnect_delay":  opt(duration()).orText("10s"),
 			"keep_alive_tmo":   opt(duration()).orText("5s"),
+			"reconnect":        opt(oneOf("disconnect-first")),
 		}, nil)},
 	})
 }

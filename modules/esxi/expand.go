@@ -96,7 +96,7 @@ func connect(d *host.Machine, i *inventory.Initiator, c *inventory.Connect, t *i
 	case i.Key != nil:
 		return none, errors.New("dhchap_key: what authenticates an ESXi host has no source that agrees with others")
 	}
-	for _, a := range []string{"iopolicy", "io_queues", "ctrl_loss_tmo", "fast_io_fail_tmo", "reconnect_delay", "keep_alive_tmo"} {
+	for _, a := range []string{"iopolicy", "io_queues", "ctrl_loss_tmo", "fast_io_fail_tmo", "reconnect_delay", "keep_alive_tmo", "reconnect"} {
 		if c.Writes(a) {
 			return none, fmt.Errorf("%s: ESXi decides that by itself", a)
 		}

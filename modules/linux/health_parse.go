@@ -223,18 +223,6 @@ func (r *healthRead) swap(line string) {
 	r.Swaps = &used
 }
 
-// withNamespace adds what a file says of a namespace.
-func withNamespace(list []host.Namespace, disk, attr, value string) []host.Namespace {
-	i := slices.IndexFunc(list, func(n host.Namespace) bool { return n.Disk == disk })
-	if i < 0 {
-		i, list = len(list), append(list, host.Namespace{Disk: disk})
-	}
-	if attr == "ana_state" {
-		list[i].State = value
-	}
-	return list
-}
-
 func (r *healthRead) controller(name, file, value string) {
 	c := r.controls[name]
 	if c == nil {

@@ -213,3 +213,15 @@ func percent(text string) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	return v, err == nil
 }
+
+// withNamespace adds what a file says of a namespace.
+func withNamespace(list []host.Namespace, disk, attr, value string) []host.Namespace {
+	i := slices.IndexFunc(list, func(n host.Namespace) bool { return n.Disk == disk })
+	if i < 0 {
+		i, list = len(list), append(list, host.Namespace{Disk: disk})
+	}
+	if attr == "ana_state" {
+		list[i].State = value
+	}
+	return list
+}

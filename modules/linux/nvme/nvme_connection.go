@@ -3,18 +3,15 @@ package nvme
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	"weft/internal/hint"
 	"weft/internal/remote"
-	"weft/internal/wait"
 	"weft/modules/host"
 	"weft/modules/linux/put"
 	"weft/plan"
@@ -55,6 +52,10 @@ type NVMeConnection struct {
 
 	changing bool // its target says that access is about to change
 
+	AnyID           bool          `json:"-"` // HostID follows from HostNQN: a connection with another one stays
+	DisconnectFirst bool          `json:"-"` // connections by another identity of the host end first, where they have to
+	conflicts       []*controller // observed: those
+
 	Written   Written          `json:"-"`
 	rules     map[string]ruled // observed: what sets attributes that the files write
 	yields    map[string]bool  // attributes that are left to rules of the server
@@ -74,9 +75,9 @@ func NVMeConnectionKind() *host.Kind[NVMeConnection] {
 		Name: "nvme_connection", Present: "connected",
 		Looks: (*NVMeConnection).Looks, Parse: (*NVMeConnection).Parse, Diff: (*NVMeConnection).Diff, Steps: (*NVMeConnection).Steps,
 		Verify: (*NVMeConnection).Verify, Check: (*NVMeConnection).unwritable, Reveal: (*NVMeConnection).reveal,
-		About: (*NVMeConnection).About, Boot: (*NVMeConnection).Boot, Left: (*NVMeConnection).Left, Fails: (*NVMeConnection).fails, Advice: (*NVMeConnection).Advice,
+		About: (*NVMeConnection).About, Boot: (*NVMeConnection).Boot, Left: (*NVMeConnection).Left, Fails: (*NVMeConnection).fails, Refuse: (*NVMeConnection).beside, Advice: (*NVMeConnection).Advice,
 		Self: (*NVMeConnection).Self, All: (*NVMeConnection).All, Secrets: (*NVMeConnection).hides,
-		Inherit: (*NVMeConnection).inherit, Amid: (*NVMeConnection).amid, Tries: (*NVMeConnection).tries, Together: holdDisks,
+		Inherit: (*NVMeConnection).inherit, Amid: (*NVMeConnection).amid, Tries: (*NVMeConnection).tries, Together: holdConnections,
 		Provides: (*NVMeConnection).provides,
 	}
 }
@@ -92,7 +93,8 @@ func (n *NVMeConnection) Parse(s remote.Seen) (*NVMeConnection, error) {
 	}
 	mine, next, live := n.find(all)
 	if mine == nil {
-		return nil, n.otherIdentity(all)
+		n.conflicts = n.rivals(all)
+		return nil, nil
 	}
 	have := &NVMeConnection{
 		NQN: n.NQN, Transport: mine.values["transport"], Instead: n.Instead, Address: n.Address, From: n.From, HostNQN: n.HostNQN, HostID: mine.values["hostid"],
@@ -132,7 +134,7 @@ func (n *NVMeConnection) find(all []*controller) (mine, next *controller, live i
 		if c.values["state"] == "live" && c.idle(all) == "" {
 			live++ // by whatever name: the kernel joins the paths to a subsystem
 		}
-		if c.values["hostnqn"] != n.HostNQN {
+		if c.values["hostnqn"] != n.HostNQN || !n.AnyID && c.values["hostid"] != "" && n.HostID != "" && !strings.EqualFold(c.values["hostid"], n.HostID) {
 			continue
 		}
 		// A connection that begins anywhere keeps the kernel from making ours.
@@ -317,47 +319,12 @@ func (n *NVMeConnection) Boot() []string {
 	return lines
 }
 
-const (
-	connectPatience = 20 * time.Second // until a connection is live, and its target has changed over
-	storagePatience = 5 * time.Second  // until a live one has its disks
-)
-
-// Verify: the path is live, and storage came of it.
-func (n *NVMeConnection) Verify(ctx context.Context, h remote.Host) error {
-	for begun := time.Now(); ; {
-		patience := connectPatience
-		seen, err := remote.Read(ctx, h, n.Looks())
-		if err != nil {
-			return err
-		}
-		have, err := n.Parse(seen)
-		switch {
-		case err == nil && have == nil:
-			err = fmt.Errorf("the kernel has no connection to %s at %s", n.NQN, n.Address)
-		case err == nil:
-			err = have.proven()
-			if have.state == "live" && !have.changing {
-				patience = storagePatience
-			}
-		}
-		if err == nil || time.Since(begun) > patience {
-			return err
-		}
-		if !wait.For(ctx, 500*time.Millisecond) {
-			return ctx.Err()
-		}
-	}
-}
-
-func (n *NVMeConnection) proven() error {
-	if text := n.useless(); text != "" {
-		return errors.New(text)
-	}
-	return nil
-}
-
 func (n *NVMeConnection) About() string {
-	return strings.Join([]string{n.NQN, n.Address.String(), n.HostNQN}, ",")
+	about := []string{n.NQN, n.Address.String(), n.HostNQN}
+	if !n.AnyID && n.HostID != "" && !strings.EqualFold(n.HostID, HostID(n.HostNQN)) {
+		about = append(about, strings.ToLower(n.HostID))
+	}
+	return strings.Join(about, ",")
 }
 
 func (n *NVMeConnection) Self(s remote.Seen) (out []host.Object) {
@@ -388,7 +355,13 @@ func (n *NVMeConnection) All(s remote.Seen) (out []host.Object) {
 	return out
 }
 
-// provides: a path from one of the server's addresses to the subsystem, or from any.
-func (n *NVMeConnection) provides() []string { return []string{n.NQN + " " + n.From.String(), n.NQN} }
+// provides: a path from one of the server's addresses to the subsystem, or from any. One that
+// cannot be made before others have ended comes after them.
+func (n *NVMeConnection) provides() []string {
+	if len(n.conflicts) > 0 {
+		return nil
+	}
+	return []string{n.NQN + " " + n.From.String(), n.NQN}
+}
 
 func (n *NVMeConnection) hides() []*[]byte { return []*[]byte{&n.Key, &n.CtrlKey} }

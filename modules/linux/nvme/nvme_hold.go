@@ -11,6 +11,29 @@ import (
 	"weft/plan"
 )
 
+// holdConnections refuses what may not be done because of other connections of the server.
+func holdConnections(rs []plan.Resource, states []plan.State) {
+	holdDisks(rs, states)
+	ending := map[string]bool{}
+	for i := range rs {
+		if have, _ := host.Leaving[NVMeConnection](rs[i], states[i]); have != nil {
+			ending[have.Device] = true
+		}
+	}
+	for i := range rs {
+		next := host.Coming[NVMeConnection](rs[i], states[i])
+		if next == nil {
+			continue
+		}
+		for _, c := range next.conflicts {
+			if !ending[c.name] {
+				states[i] = host.Stopped(next.refuseBeside(c))
+				break
+			}
+		}
+	}
+}
+
 // holdDisks refuses, before anything is done, to end all connections that lead to a
 // disk which something uses. One path of several may go.
 func holdDisks(rs []plan.Resource, states []plan.State) {

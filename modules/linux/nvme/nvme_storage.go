@@ -2,12 +2,17 @@ package nvme
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"weft/internal/nvme/names"
+	"weft/internal/remote"
+	"weft/internal/wait"
 	"weft/modules/host"
 )
 
@@ -67,4 +72,43 @@ func (c *controller) idle(all []*controller) string {
 	}
 	return fmt.Sprintf("%s is connected, and no disk came of it: the target maps no namespace of %s, or every path to it is inaccessible (ANA). "+
 		"Map one to that host NQN on the target; nvme list-subsys; cat /sys/class/nvme/*/nvme*c*n*/ana_state", c.name, to)
+}
+
+const (
+	connectPatience = 20 * time.Second // until a connection is live, and its target has changed over
+	storagePatience = 5 * time.Second  // until a live one has its disks
+)
+
+// Verify: the path is live, and storage came of it.
+func (n *NVMeConnection) Verify(ctx context.Context, h remote.Host) error {
+	for begun := time.Now(); ; {
+		patience := connectPatience
+		seen, err := remote.Read(ctx, h, n.Looks())
+		if err != nil {
+			return err
+		}
+		have, err := n.Parse(seen)
+		switch {
+		case err == nil && have == nil:
+			err = fmt.Errorf("the kernel has no connection to %s at %s", n.NQN, n.Address)
+		case err == nil:
+			err = have.proven()
+			if have.state == "live" && !have.changing {
+				patience = storagePatience
+			}
+		}
+		if err == nil || time.Since(begun) > patience {
+			return err
+		}
+		if !wait.For(ctx, 500*time.Millisecond) {
+			return ctx.Err()
+		}
+	}
+}
+
+func (n *NVMeConnection) proven() error {
+	if text := n.useless(); text != "" {
+		return errors.New(text)
+	}
+	return nil
 }
