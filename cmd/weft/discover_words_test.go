@@ -36,7 +36,7 @@ func discovered() map[string]string {
 		"dvswitch": "vcenter path uplinks", "dvswitch.portgroup": "vlan", "vm": "path", "vm.pvrdma": "portgroup protocol allow_degraded",
 		"pool": "server drives", "volume": "pool size mirror",
 		"target": "server engine transport portals port dhchap_ctrl_key dhchap_hash dhchap_dhgroup demand_auth tls", "target.subsystem": "nqn serial allow_hosts", "target.subsystem.namespace": "from uuid", "target.subsystem.namespace.limits": "iops bandwidth",
-		"initiator": "server engine hostnqn dhchap_key tls_key", "initiator.connect": "to iopolicy io_queues ctrl_loss_tmo fast_io_fail_tmo reconnect_delay keep_alive_tmo",
+		"initiator": "server engine hostnqn hostid dhchap_key tls_key", "initiator.connect": "to iopolicy io_queues ctrl_loss_tmo fast_io_fail_tmo reconnect_delay keep_alive_tmo",
 	}
 }
 

@@ -1,8 +1,10 @@
 package discover
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"weft/modules/linux/nvme"
 )
@@ -90,7 +92,7 @@ func (d *draft) initiators(paths []path, targets map[string]spot) (list []instan
 	for _, n := range d.ordered() {
 		var ways []way
 		toward := map[way][]address{}
-		nqn, probe, hand := "", false, n.hand
+		nqn, id, probe, hand := "", "", false, n.hand
 		for _, p := range paths {
 			if p.server != n || d.stands.connected[place{n.Host, p.NQN}] {
 				continue
@@ -111,7 +113,7 @@ func (d *draft) initiators(paths []path, targets map[string]spot) (list []instan
 			if nqn != "" && nqn != p.HostNQN {
 				d.site.found(Error, n.Host, "one initiator block has one host NQN", "it connects under several host NQNs: %s and %s", nqn, p.HostNQN)
 			}
-			nqn = p.HostNQN
+			nqn, id = p.HostNQN, cmp.Or(p.HostID, id)
 		}
 		if ways == nil {
 			continue
@@ -126,6 +128,9 @@ func (d *draft) initiators(paths []path, targets map[string]spot) (list []instan
 		}
 		if nqn != usualHostNQN(d.owner, n.origin.String()) {
 			i.set("hostnqn", str(nqn))
+		}
+		if id != "" && !strings.EqualFold(id, nvme.HostID(nqn)) {
+			i.set("hostid", str(strings.ToLower(id)))
 		}
 		for _, w := range ways {
 			w.write(i.add("connect"), several(toward[w], instances))
