@@ -16,12 +16,20 @@ type Provider interface {
 	Provides(have State) (now, then []string)
 }
 
+// A Follower is a Resource that comes only once another resource of its device has ended.
+type Follower interface {
+	Resource
+	// Follows names those, as Provides of a Provider names what it takes away.
+	Follows() []string
+}
+
 // orderAccess makes items that take something from hosts follow the items that give
 // hosts the same in another way. Only items that change are ordered.
 func (s *survey) orderAccess(in *Input, found map[ID]*finding) {
 	type name struct{ device, name string }
 	gives := map[name][]ID{}
 	takes := map[int][]string{}
+	follows := map[int][]string{}
 	for i := range s.items {
 		item := &s.items[i]
 		f := found[item.ID]
@@ -48,8 +56,20 @@ func (s *survey) orderAccess(in *Input, found map[ID]*finding) {
 				at := name{item.ID.Device, n}
 				gives[at] = append(gives[at], item.ID)
 			}
+			if f, ok := item.Resource.(Follower); ok && f.Follows() != nil {
+				follows[i] = f.Follows()
+			}
 		case len(then) == 0:
 			takes[i], item.ends = now, true
+		}
+	}
+	for i, names := range follows {
+		item := &s.items[i]
+		for j := range s.items {
+			ended := takes[j]
+			if other := s.items[j].ID; other.Device == item.ID.Device && slices.ContainsFunc(ended, func(n string) bool { return slices.Contains(names, n) }) {
+				item.Needs = append(slices.Clip(item.Needs), other)
+			}
 		}
 	}
 	for i, names := range takes {

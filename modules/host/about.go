@@ -74,3 +74,11 @@ func (t *Things) Of(kind string) iter.Seq[string] {
 		}
 	}
 }
+
+// Follows implements plan.Follower.
+func (r *resource[T]) Follows() []string {
+	if r.kind.Follows == nil || r.want == nil {
+		return nil
+	}
+	return r.kind.Follows(r.want)
+}

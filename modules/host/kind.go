@@ -134,13 +134,13 @@ type Kind[T any] struct {
 	// Provides names what hosts get from it and may get from another resource of the
 	// server, the most specific name first: the other one comes before this one goes.
 	Provides func(*T) []string
-	Fleeting bool // nothing to be given back: only a run that is reverted does so
-	Additive bool // what it gives hosts beyond what is declared is ended by a fleeting kind
+	Follows  func(want *T) []string // names, as Provides has them, of what has to end before it comes
+	Fleeting bool                   // nothing to be given back: only a run that is reverted does so
+	Additive bool                   // what it gives hosts beyond what is declared is ended by a fleeting kind
 	// Undo is the way back from want after some steps towards it, where not all of
 	// it is to be undone.
 	Undo func(have, want *T, begun []remote.Step) []remote.Step
-	// Lost says what was there before and is missing although all is as wanted.
-	// back: it was put back, so that all of it belongs there.
+	// Lost says what is missing although all is as wanted; back: all of it belongs there.
 	Lost func(have, now *T, back bool) error
 }
 

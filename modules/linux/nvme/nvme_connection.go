@@ -78,7 +78,7 @@ func NVMeConnectionKind() *host.Kind[NVMeConnection] {
 		About: (*NVMeConnection).About, Boot: (*NVMeConnection).Boot, Left: (*NVMeConnection).Left, Fails: (*NVMeConnection).fails, Refuse: (*NVMeConnection).beside, Advice: (*NVMeConnection).Advice,
 		Self: (*NVMeConnection).Self, All: (*NVMeConnection).All, Secrets: (*NVMeConnection).hides,
 		Inherit: (*NVMeConnection).inherit, Amid: (*NVMeConnection).amid, Tries: (*NVMeConnection).tries, Together: holdConnections,
-		Provides: (*NVMeConnection).provides,
+		Provides: (*NVMeConnection).provides, Follows: (*NVMeConnection).follows,
 	}
 }
 

@@ -2,6 +2,7 @@ package nvme
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -62,4 +63,14 @@ func (n *NVMeConnection) refuseBeside(c *controller) error {
 	return hint.Wrap(fmt.Errorf("%s (%s at %s) has the host id %s with the host NQN %s, and weft would connect by that id with the host NQN %s: the kernel takes one host NQN for a host id",
 		c.name, c.values["subsysnqn"], c.values["address"], id, nqn, n.HostNQN),
 		"give the initiator a hostid of its own (without one it follows from hostnqn), so that it connects before the other one ends; %s", first)
+}
+
+// follows names the subsystems to which connections have to end before this one comes.
+func (n *NVMeConnection) follows() (list []string) {
+	for _, c := range n.conflicts {
+		if nqn := c.values["subsysnqn"]; !slices.Contains(list, nqn) {
+			list = append(list, nqn)
+		}
+	}
+	return list
 }
