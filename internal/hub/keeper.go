@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"syscall"
 	"time"
 
 	"weft/internal/store"
@@ -84,7 +86,7 @@ func (k *keeper) load(ctx context.Context) error {
 	if err := k.r.access.admit(list); err != nil {
 		return err
 	}
-	if err := writeJSON(k.p.file("members.json"), list); err != nil {
+	if err := k.copy(list); err != nil {
 		return err
 	}
 	was := k.at
@@ -94,6 +96,23 @@ func (k *keeper) load(ctx context.Context) error {
 	}
 	if err := k.say(ctx); err != nil {
 		k.at = was // so that it is read, and said, again
+		return err
+	}
+	return nil
+}
+
+// copy writes the credentials to start with. On a full disk the former copy makes room:
+// without one, credentials are known once the store has been read.
+func (k *keeper) copy(list []Member) error {
+	name := k.p.file("members.json")
+	err := writeJSON(name, list)
+	if !errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	if err := os.Remove(name); err != nil {
+		return err
+	}
+	if err := writeJSON(name, list); !errors.Is(err, syscall.ENOSPC) {
 		return err
 	}
 	return nil
