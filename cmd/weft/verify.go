@@ -69,10 +69,7 @@ everything would be measured; it contacts no device.`,
 			if err != nil {
 				return err
 			}
-			if err := validations(cmd, m, names); err != nil {
-				return err
-			}
-			if err := cmp.Or(writable(m, how.mayWrite), unmeasurable(m, how.allow)); err != nil {
+			if err := cmp.Or(validations(cmd, m, names), writable(m, how.mayWrite), unmeasurable(m, how.allow)); err != nil {
 				return err
 			}
 			if how.schedule {
