@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,17 +160,23 @@ func missing(h *Host, r *ruling) {
 	}
 }
 
-// usualSkew is that of most clocks; false: none is known.
-func (s *Site) usualSkew() (time.Duration, bool) {
-	var list []time.Duration
+// usual is the host whose clock is in the middle of all; nil: none is known.
+func (s *Site) usual() *Host {
+	var list []*Host
 	for _, x := range s.Hosts {
 		if x.Clock != nil {
-			list = append(list, x.Skew)
+			list = append(list, x)
 		}
 	}
 	if len(list) == 0 {
-		return 0, false
+		return nil
 	}
-	slices.Sort(list)
-	return list[len(list)/2], true
+	slices.SortFunc(list, func(a, b *Host) int { return cmp.Compare(a.Skew, b.Skew) })
+	return list[len(list)/2]
+}
+
+// apart is how far the clocks of two hosts differ, as far as that is certain: both answers took
+// time.
+func (h *Host) apart(from *Host) time.Duration {
+	return max(0, (h.Skew-from.Skew).Abs()-(h.Slack+from.Slack)/2)
 }

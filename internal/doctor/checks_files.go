@@ -125,17 +125,17 @@ func wekaState(h *Host, r *ruling) {
 }
 
 func wekaClock(s *Site, r *ruling) {
-	usual, known := s.usualSkew()
+	usual := s.usual()
 	for _, h := range s.Hosts {
 		if h.Weka == nil {
 			continue
 		}
 		most, err := strconv.ParseFloat(h.Weka["skew"], 64)
-		if !r.knows(err == nil && known && h.Clock != nil, h.place(), "its clock, or what WEKA allows, could not be read") {
+		if !r.knows(err == nil && h.Clock != nil, h.place(), "its clock, or what WEKA allows, could not be read") {
 			continue
 		}
-		off := (h.Skew - usual).Abs()
-		r.unless(off.Seconds() > most/2, h.place(), "its clock is %s from that of most others, and WEKA allows %.0f s", off, most)
+		off := h.apart(usual)
+		r.unless(off.Seconds() > most/2, h.place(), "its clock is at least %s from that of most others, and WEKA allows %.0f s", off, most)
 	}
 }
 

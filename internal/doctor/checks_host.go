@@ -66,26 +66,12 @@ func memory(h *Host, r *ruling) {
 const mostSkew = time.Second
 
 func clock(s *Site, r *ruling) {
-	var skews []time.Duration
+	usual := s.usual()
 	for _, h := range s.Hosts {
-		if h.Clock != nil {
-			skews = append(skews, h.Skew)
+		if r.knows(h.Clock != nil, h.place(), "it does not say what time it is") {
+			off := h.apart(usual)
+			r.unless(off > mostSkew, h.place(), "its clock is at least %s from that of most others", off.Round(100*time.Millisecond))
 		}
-	}
-	if len(skews) == 0 {
-		for _, h := range s.Hosts {
-			r.unknown(h.place(), "it does not say what time it is")
-		}
-		return
-	}
-	slices.Sort(skews)
-	middle := skews[len(skews)/2]
-	for _, h := range s.Hosts {
-		if !r.knows(h.Clock != nil, h.place(), "it does not say what time it is") {
-			continue
-		}
-		off := (h.Skew - middle).Abs()
-		r.unless(off > mostSkew+h.Slack, h.place(), "its clock is %s from that of most others", off.Round(100*time.Millisecond))
 	}
 }
 
