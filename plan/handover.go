@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -24,10 +25,11 @@ type handover struct {
 // whatever only rested on that one not before it. Nobody has it in between: the devices
 // take turns with it, and the reader of the plan is told. It returns, by who lets go, what
 // comes after it for that.
-func (s *survey) handOver(in *Input, found map[ID]*finding) map[ID]map[ID]bool {
+func (s *survey) handOver(in *Input, found map[ID]*finding) following {
+	after := following{}
 	list := s.handovers(found)
 	if len(list) == 0 {
-		return nil
+		return after
 	}
 	takers := make(map[ID]bool, len(list))
 	for _, h := range list {
@@ -41,28 +43,43 @@ func (s *survey) handOver(in *Input, found map[ID]*finding) map[ID]map[ID]bool {
 	if in.Reverse != nil {
 		s.restAgain(in, takers)
 	}
-	users := make(map[ID][]ID, len(s.items))
-	for _, item := range s.items {
+	for _, h := range list {
+		after.begin(s.items[h.from].ID)[s.items[h.to].ID] = true
+	}
+	after.spread(s.items)
+	return after
+}
+
+// A following is what comes only after something has ended, by what ends.
+type following map[ID]map[ID]bool
+
+func (f following) begin(ended ID) map[ID]bool {
+	if f[ended] == nil {
+		f[ended] = map[ID]bool{}
+	}
+	return f[ended]
+}
+
+// spread adds what needs the ones that come after.
+func (f following) spread(items []Item) {
+	users := make(map[ID][]ID, len(items))
+	for _, item := range items {
 		for _, need := range item.Needs {
 			users[need] = append(users[need], item.ID)
 		}
 	}
-	after := make(map[ID]map[ID]bool, len(list))
-	for _, h := range list {
-		from := s.items[h.from].ID
-		if after[from] == nil {
-			after[from] = map[ID]bool{}
-		}
-		for walk := []ID{s.items[h.to].ID}; len(walk) > 0; {
+	for _, after := range f {
+		for walk := slices.Collect(maps.Keys(after)); len(walk) > 0; {
 			id := walk[len(walk)-1]
 			walk = walk[:len(walk)-1]
-			if !after[from][id] {
-				after[from][id] = true
-				walk = append(walk, users[id]...)
+			for _, user := range users[id] {
+				if !after[user] {
+					after[user] = true
+					walk = append(walk, user)
+				}
 			}
 		}
 	}
-	return after
 }
 
 // handovers finds what goes from one item that changes to another.

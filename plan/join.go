@@ -38,7 +38,7 @@ func (s *survey) join(in *Input) error {
 		keepNeeds(s.items)
 	}
 	after := s.handOver(in, found)
-	s.orderAccess(in, found)
+	s.orderAccess(in, found, after)
 	linkPrunes(s.items, s.devices, in.Moved, after)
 	in.Reverse.link(s.items, after)
 	g, err := newGraph(s.items)

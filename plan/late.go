@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // A Provider is a Resource that provides what another resource of its device may provide as
@@ -24,8 +26,9 @@ type Follower interface {
 }
 
 // orderAccess makes items that take something from hosts follow the items that give
-// hosts the same in another way. Only items that change are ordered.
-func (s *survey) orderAccess(in *Input, found map[ID]*finding) {
+// hosts the same in another way. Only items that change are ordered. It adds to after, by who
+// ends, what comes only then.
+func (s *survey) orderAccess(in *Input, found map[ID]*finding, after following) {
 	type name struct{ device, name string }
 	gives := map[name][]ID{}
 	takes := map[int][]string{}
@@ -69,13 +72,18 @@ func (s *survey) orderAccess(in *Input, found map[ID]*finding) {
 			ended := takes[j]
 			if other := s.items[j].ID; other.Device == item.ID.Device && slices.ContainsFunc(ended, func(n string) bool { return slices.Contains(names, n) }) {
 				item.Needs = append(slices.Clip(item.Needs), other)
+				after.begin(other)[item.ID] = true
 			}
 		}
+	}
+	if len(follows) > 0 {
+		after.spread(s.items)
 	}
 	for i, names := range takes {
 		item := &s.items[i]
 		for _, n := range names {
 			if list := gives[name{item.ID.Device, n}]; list != nil {
+				list = slice.Filter(list, func(id ID) bool { return !after[item.ID][id] })
 				item.Needs, item.late = append(slices.Clip(item.Needs), list...), true
 				break
 			}

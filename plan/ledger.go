@@ -312,7 +312,7 @@ func (s *survey) holds(address, other string) bool {
 
 // linkPrunes orders what is pruned: after everything that rested on it, unless that comes
 // after it to take over what it holds.
-func linkPrunes(items []Item, devices []*surveyed, moves Renames, after map[ID]map[ID]bool) {
+func linkPrunes(items []Item, devices []*surveyed, moves Renames, after following) {
 	at := make(map[ID]int)
 	all := make(map[ID]bool, len(items))
 	closes := map[ID][]int{} // the items that end access to others

@@ -56,7 +56,7 @@ func (s *survey) reverse(r *Reversal, d *surveyed) error {
 
 // link orders what is reverted: after everything that rested on it, unless that comes
 // after it to take over what it holds.
-func (r *Reversal) link(items []Item, after map[ID]map[ID]bool) {
+func (r *Reversal) link(items []Item, after following) {
 	if r == nil {
 		return
 	}
