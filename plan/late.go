@@ -66,19 +66,7 @@ func (s *survey) orderAccess(in *Input, found map[ID]*finding, after following) 
 			takes[i], item.ends = now, true
 		}
 	}
-	for i, names := range follows {
-		item := &s.items[i]
-		for j := range s.items {
-			ended := takes[j]
-			if other := s.items[j].ID; other.Device == item.ID.Device && slices.ContainsFunc(ended, func(n string) bool { return slices.Contains(names, n) }) {
-				item.Needs = append(slices.Clip(item.Needs), other)
-				after.begin(other)[item.ID] = true
-			}
-		}
-	}
-	if len(follows) > 0 {
-		after.spread(s.items)
-	}
+	s.orderFollowers(follows, takes, after)
 	for i, names := range takes {
 		item := &s.items[i]
 		for _, n := range names {
@@ -88,6 +76,24 @@ func (s *survey) orderAccess(in *Input, found map[ID]*finding, after following) 
 				break
 			}
 		}
+	}
+}
+
+// orderFollowers makes items follow those that end first, by what each names. takes is what items
+// end. It adds to after.
+func (s *survey) orderFollowers(follows, takes map[int][]string, after following) {
+	for i, names := range follows {
+		item := &s.items[i]
+		for j := range s.items { // in their order: a plan reads the same each time
+			ended := takes[j]
+			if other := s.items[j].ID; other.Device == item.ID.Device && slices.ContainsFunc(ended, func(n string) bool { return slices.Contains(names, n) }) {
+				item.Needs = append(slices.Clip(item.Needs), other)
+				after.begin(other)[item.ID] = true
+			}
+		}
+	}
+	if len(follows) > 0 {
+		after.spread(s.items)
 	}
 }
 
