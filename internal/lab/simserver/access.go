@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // What a target maps to a host, and by which paths: drivers/nvme/host/core.c and multipath.c of
@@ -24,13 +25,12 @@ type mapped struct{ sectors, uuid, state string }
 // maps is what a connection with these options is shown. The caller holds the state of no
 // server.
 func (s *Server) maps(o map[string]string) mapping {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	sub := s.nvmet.subsystems[o["nqn"]]
 	if sub == nil {
 		return s.agentMaps(o["nqn"])
 	}
-	sub.discovered = true
 	m := mapping{model: sub.model, namespaces: map[string]mapped{}}
 	for id, ns := range sub.namespaces {
 		if !ns.enabled {
@@ -48,6 +48,15 @@ func (s *Server) maps(o map[string]string) mapping {
 		m.namespaces[id] = is
 	}
 	return m
+}
+
+// discover notes that a host has seen a subsystem, whose identity stays from then on.
+func (s *Server) discover(nqn string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sub := s.nvmet.subsystems[nqn]; sub != nil {
+		sub.discovered = true
+	}
 }
 
 // agentMaps are the namespaces that weft-target exports in a subsystem, as its
@@ -119,9 +128,33 @@ func (c *controller) take(m mapping) {
 	}
 }
 
+// shows reports whether the connection has what a target shows already.
+func (c *controller) shows(m mapping) bool {
+	if c.model != m.model || len(c.namespaces) != len(m.namespaces) {
+		return false
+	}
+	for id, is := range m.namespaces {
+		_, known := c.namespaces[id]
+		serves := is.state == "optimized" || is.state == "non-optimized"
+		if !known || c.states[id] != is.state || is.uuid != "" && c.uuids[id] != is.uuid || serves && !c.shown[id] {
+			return false
+		}
+	}
+	return true
+}
+
+// askEvery is how long what targets showed last is taken to hold: /sys is drawn for each file
+// that somebody opens.
+const askEvery = 50 * time.Millisecond
+
 // askAgain asks the targets of connections what they show now, as a notice of theirs has a
-// kernel do. The caller holds the state of no server.
+// kernel do. It locks what changes only where something has changed. The caller holds the state
+// of no server.
 func (s *Server) askAgain() {
+	now, last := time.Now().UnixNano(), s.asked.Load()
+	if now-last < int64(askEvery) || !s.asked.CompareAndSwap(last, now) {
+		return
+	}
 	s.mu.RLock()
 	all := slices.Clone(s.controllers)
 	s.mu.RUnlock()
@@ -131,8 +164,13 @@ func (s *Server) askAgain() {
 			continue // it keeps what it was told
 		}
 		m := to.maps(c.options)
-		s.mu.Lock()
-		c.take(m)
-		s.mu.Unlock()
+		s.mu.RLock()
+		same := c.shows(m)
+		s.mu.RUnlock()
+		if !same {
+			s.mu.Lock()
+			c.take(m)
+			s.mu.Unlock()
+		}
 	}
 }

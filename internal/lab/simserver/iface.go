@@ -170,6 +170,7 @@ func (i *iface) flags() []string {
 
 // render is /sys and /proc as of now. Nobody may change it.
 func (s *Server) render() rendered {
+	s.askAgain()
 	changes := s.mu.changes.Load()
 	if d := s.drawn.Load(); d != nil && d.changes == changes {
 		return d.rendered

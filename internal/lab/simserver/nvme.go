@@ -41,7 +41,6 @@ func (s *Server) renderNVMe(r rendered) {
 	r.dir("/sys/class/nvme")
 	r.dir("/sys/class/nvme-subsystem")
 	r.dir("/sys/block")
-	s.askAgain()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.software.modules["nvme_fabrics"] == nil {
@@ -207,6 +206,7 @@ func (s *Server) connect(line string) error {
 		return err
 	}
 	c.met = to.start()
+	to.discover(c.options["nqn"])
 	c.take(to.maps(c.options))
 	s.mu.Lock()
 	defer s.mu.Unlock()

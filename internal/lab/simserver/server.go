@@ -75,6 +75,7 @@ type Server struct {
 	jobs       sync.Mutex     // held while services are started and stopped
 
 	drawn atomic.Pointer[drawing]
+	asked atomic.Int64 // when the targets of connections were asked last, in nanoseconds
 
 	mu       stateMutex
 	bootID   string
