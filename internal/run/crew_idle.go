@@ -29,6 +29,11 @@ func (s idleSites) text(sites []string) string {
 	return "no worker has taken up the part of " + hint.Few(parts, ", ")
 }
 
+// An idleError is that nobody took up what sites were asked. The store is there.
+type idleError struct{ text string }
+
+func (e *idleError) Error() string { return e.text }
+
 // limit says when waiting ends.
 func (c *crew) limit() string {
 	if c.run.env.WorkersWait == 0 {
@@ -61,6 +66,6 @@ func (c *crew) giveUp(ctx context.Context, idle idleSites, open []string) (gaveU
 	if late == nil {
 		return nil, nil
 	}
-	return because(Waits, hint.Wrap(fmt.Errorf("%s, and weft waits no longer than %s", idle.text(late), c.run.env.WorkersWait),
+	return because(Waits, hint.Wrap(&idleError{fmt.Sprintf("%s, and weft waits no longer than %s", idle.text(late), c.run.env.WorkersWait)},
 		"start weft worker --site %s with the same store, then weft apply --workers again", strings.Join(late[:1], ""))), nil
 }

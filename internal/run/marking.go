@@ -145,7 +145,8 @@ func (r *Record) mark(ctx context.Context, in *plan.Input, c *crew, of plan.Mark
 // cutOff reports whether something was ended because the store does not answer.
 func cutOff(err error) bool {
 	var cause *Error
-	return away(err) || errors.As(err, &cause) && cause.Cause == Waits
+	var idle *idleError
+	return away(err) || errors.As(err, &cause) && cause.Cause == Waits && !errors.As(err, &idle)
 }
 
 // took ends the run that this one has taken over, if it has.

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 )
 
 // refusals is a list of lines, each with what the server complains of; "": it
@@ -184,16 +185,21 @@ func TestNVMeConnects(t *testing.T) {
 		{`test "$(cat /sys/class/nvme/nvme0/nvme0c0n1/ana_state /sys/class/nvme/nvme0/cntrltype)" = "$(printf 'optimized\nio')"`, ""},
 		{"echo bogus | tee /sys/class/nvme-subsystem/nvme-subsys0/iopolicy >/dev/null", "Invalid argument"},
 	}.check(t, host)
-	refusals{{"cd /sys/kernel/config/nvmet && echo inaccessible >ports/1/ana_groups/1/ana_state", ""}}.check(t, target)
+	// change changes the target, and waits until hosts ask it again.
+	change := func(line string) {
+		refusals{{line, ""}}.check(t, target)
+		time.Sleep(2 * askEvery)
+	}
+	change("cd /sys/kernel/config/nvmet && echo inaccessible >ports/1/ana_groups/1/ana_state")
 	refusals{
 		{`test "$(cat /sys/class/nvme/nvme0/nvme0c0n1/ana_state)" = inaccessible && test -b /dev/nvme0n1`, ""},
 		{"echo 1 >/sys/class/nvme/nvme0/delete_controller", ""},
 		{connect(ok), ""},
 		{`test "$(cat /sys/class/nvme/nvme0/nvme0c0n1/ana_state)" = inaccessible && ! test -e /dev/nvme0n1`, ""},
 	}.check(t, host)
-	refusals{{"cd /sys/kernel/config/nvmet && echo 0 >subsystems/s/namespaces/1/enable && echo optimized >ports/1/ana_groups/1/ana_state", ""}}.check(t, target)
+	change("cd /sys/kernel/config/nvmet && echo 0 >subsystems/s/namespaces/1/enable && echo optimized >ports/1/ana_groups/1/ana_state")
 	refusals{{"! test -e /sys/class/nvme/nvme0/nvme0c0n1", ""}}.check(t, host)
-	refusals{{"cd /sys/kernel/config/nvmet && echo 1 >subsystems/s/namespaces/1/enable", ""}}.check(t, target)
+	change("cd /sys/kernel/config/nvmet && echo 1 >subsystems/s/namespaces/1/enable")
 	refusals{{"test -b /dev/nvme0n1", ""}}.check(t, host)
 	refusals{
 		{"printf x | tee /sys/kernel/config/nvmet/subsystems/s/attr_serial >/dev/null", "attr_serial: Invalid argument"},
