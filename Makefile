@@ -106,7 +106,7 @@ RACED = $(filter-out weft/cmd/weft $(addprefix weft/,$(NOT_RACED)),$(shell $(GO)
 # Ansible, netmiko and OpenSSH are other people's processes; a transaction that is cut after
 # each of its lines is the same one each time. Packages wait for most of their time: three at
 # once keep two processors busy.
-RACE_SCRIPTS := ^Test[^SOR]|^TestScript$$/^(exec|facts|killed|prune|switch_killed|watch)$$
+RACE_SCRIPTS := ^Test[^FSOR]|^TestScript$$/^(exec|facts|killed|prune|switch_killed|watch)$$
 RACE_SKIPPED := ^(Test(Bombs|Alphabets|MutatedRecordings|Thousands|Depth|ManyInstances|ManyPairs|Ansible.*|Netmiko.*|Conformance(OpenSSH|Become|BusyBox)|LeaseHasOneHolder|LeaseIsWholeOrNone|(Switch|Length)CutAfterEachLine.*)|FuzzLine.*)$$
 
 race: ## the tests again with the race detector (wants a C compiler)

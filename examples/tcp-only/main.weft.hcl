@@ -102,7 +102,6 @@ initiator "nvme" {
   server   = server.node[each.key]
 
   connect {
-    to       = target.nvme
-    iopolicy = "round-robin"
+    to = target.nvme
   }
 }
