@@ -102,6 +102,7 @@ initiator "nvme" {
   server   = server.node[each.key]
 
   connect {
-    to = target.nvme
+    to       = target.nvme
+    iopolicy = "round-robin"
   }
 }

@@ -69,6 +69,7 @@ func allowed(nqn string, paths []path) []string {
 type way struct {
 	policy                              string
 	loss, fail, reconnect, keep, queues int
+	written                             nvme.Written // defaults that the files of the ledger wrote
 }
 
 // byHand reports whether only a person can write a connection: into the initiator that has
@@ -103,7 +104,7 @@ func (d *draft) initiators(paths []path, targets map[string]spot) (list []instan
 			}
 			hand = hand || to.hand || d.byHand(p)
 			probe = p.probe // all of a server are, or none
-			w := way{p.IOPolicy, p.CtrlLoss, p.FastFail, p.ReconnectDelay, p.KeepAlive, p.Queues}
+			w := way{p.IOPolicy, p.CtrlLoss, p.FastFail, p.ReconnectDelay, p.KeepAlive, p.Queues, p.Written}
 			if toward[w] == nil {
 				ways = append(ways, w)
 			}
@@ -176,19 +177,19 @@ func (d *draft) countTargets(targets map[string]spot) map[string]int {
 // write writes a connect.
 func (w way) write(c *block, to expr) {
 	c.set("to", to)
-	if w.policy != "" && w.policy != "round-robin" {
+	if w.policy != "" && (w.written.IOPolicy || w.policy != "round-robin") {
 		c.set("iopolicy", str(w.policy))
 	}
 	if w.queues != 0 {
 		c.set("io_queues", number(int64(w.queues)))
 	}
-	if w.loss != 600 {
+	if w.written.CtrlLoss || w.loss != 600 {
 		c.set("ctrl_loss_tmo", number(int64(w.loss)))
 	}
-	if w.fail != 0 {
+	if w.written.FastFail || w.fail != 0 {
 		c.set("fast_io_fail_tmo", number(int64(w.fail)))
 	}
-	if w.reconnect != 10 {
+	if w.written.ReconnectDelay || w.reconnect != 10 {
 		c.set("reconnect_delay", str(fmt.Sprintf("%ds", w.reconnect)))
 	}
 	if w.keep != 5 {

@@ -56,7 +56,7 @@ type NVMeConnection struct {
 	DisconnectFirst bool          `json:"-"` // connections by another identity of the host end first, where they have to
 	conflicts       []*controller // observed: those
 
-	Written   Written          `json:"-"`
+	Written   Written          `json:",omitzero"`
 	rules     map[string]ruled // observed: what sets attributes that the files write
 	yields    map[string]bool  // attributes that are left to rules of the server
 	contested string

@@ -10,7 +10,12 @@ import (
 
 // Written says which attributes the files write. The others have defaults of weft, which
 // yield to what rules of udev, or the kernel's own parameter, set on the server.
-type Written struct{ IOPolicy, CtrlLoss, FastFail, ReconnectDelay bool }
+type Written struct {
+	IOPolicy       bool `json:",omitempty"`
+	CtrlLoss       bool `json:",omitempty"`
+	FastFail       bool `json:",omitempty"`
+	ReconnectDelay bool `json:",omitempty"`
+}
 
 // usualPolicy is how kernels begin.
 const usualPolicy = "numa"
