@@ -53,7 +53,7 @@ demo: build ## the whole job on the embedded, SIMULATED lab, in under a minute
 
 # lint has vetted all, so go test need not.
 test: build deps lint cross ## everything there is
-	WEFT_LAB=later WEFT_LONG=1 $(GO) test -vet=off -p 3 -parallel 8 -timeout 45m ./...
+	WEFT_LAB=later WEFT_LONG=1 $(GO) test -vet=off -p 3 -parallel 8 -timeout 30m ./...
 	$(MAKE) race
 	$(if $(or $(LAB_DEMANDED),$(if $(CI),,$(LAB_CAN))),$(MAKE) lab,@echo "guests with real kernels not run: make lab")
 

@@ -34,7 +34,7 @@ var faultCommands = [...]string{"verify", "drift", "doctor", "doctor without fil
 
 // TestFaults plants faults in a fabric of the lab: PFC, policy, ECN and MTU at a NIC, a leaf port
 // and a port between switches, on NX-OS and Comware. Device and port are drawn with a seed, which
-// is logged; WEFT_SEED repeats it. make faults tries all cells, make test one of them.
+// is logged; WEFT_SEED repeats it. make faults tries all cells, make test three of them.
 func TestFaults(t *testing.T) {
 	require.Long(t, "60 s")
 	t.Parallel()
@@ -74,18 +74,21 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// matrix draws the cells: all of them, or one.
+// matrix draws the cells: all of them, or one of each place with a fault of its own.
 func matrix(draw *rand.Rand, all bool) (out []faultCell) {
-	for _, at := range []string{"nic", "leaf", "between"} {
-		for _, fault := range []string{"pfc", "policy", "ecn", "mtu"} {
-			for _, system := range []string{"nxos", "comware"} {
-				out = append(out, draught(draw, fault, at, system))
+	faults, systems := []string{"pfc", "policy", "ecn", "mtu"}, []string{"nxos", "comware"}
+	if !all {
+		draw.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
+		draw.Shuffle(len(systems), func(i, j int) { systems[i], systems[j] = systems[j], systems[i] })
+	}
+	for n, at := range []string{"nic", "leaf", "between"} {
+		for i, fault := range faults {
+			for j, system := range systems {
+				if all || i == n && j == n%2 {
+					out = append(out, draught(draw, fault, at, system))
+				}
 			}
 		}
-	}
-	if !all {
-		n := draw.IntN(len(out))
-		out = out[n : n+1]
 	}
 	return out
 }

@@ -29,9 +29,9 @@ Passwords, communities, keys and hashes are taken out in the forms that switches
 print, and the password that weft logs in with. Names, addresses, serial numbers
 and descriptions stay unless --anonymous is given. It keeps a word only if it
 belongs to the language of switches or has a harmless form (a number, a port, a
-version, a model); every other word is replaced, the same one by the same
-everywhere. What weft reads stays as it was. Read the case before you give it
-away: how many ports, VLANs and policies there are still shows.
+version, a model); every other word is replaced, the same word by the same replacement everywhere.
+weft reads the replaced text as it read the original. Read the case before you
+give it away: it still shows how many ports, VLANs and policies there are.
 
 ` + selectorHelp,
 		Args: exactly("SWITCH"),

@@ -8,8 +8,8 @@ import (
 	"weft/inventory"
 )
 
-// What is new beside files whose fabric, switches and credentials are in a module refers to
-// nothing of it: nothing outside can.
+// Discovered blocks never refer to a fabric, switch or credential inside a module, because a
+// reference from outside a module is not valid.
 func TestBesideModule(t *testing.T) {
 	first, err := rack(2, 4).Discover(t.Context(), judged(t, nil))
 	if err != nil || first.Failed != nil {
@@ -47,7 +47,8 @@ func TestBesideModule(t *testing.T) {
 	}
 }
 
-// Two vCenters may have a virtual machine at the same path: adapters tell them apart.
+// Two vCenters may have a virtual machine at the same path: the adapters of a block tell which
+// vCenter it is of.
 func TestStandingVM(t *testing.T) {
 	one, two := &inventory.VCenter{}, &inventory.VCenter{}
 	of := func(v *inventory.VCenter) *inventory.VM {

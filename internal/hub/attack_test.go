@@ -190,7 +190,7 @@ func TestAttacks(t *testing.T) {
 			}
 		})
 	}
-	// Those who were attacked work on.
+	// The attacked owners still read their documents and leases.
 	for _, m := range all {
 		s := mustOpen(t, g.url, g.creds[m.Name])
 		list, _, err := s.List(t.Context(), "")

@@ -184,8 +184,8 @@ func apiVerb(subject string) (verb, rest string) {
 	return text, ""
 }
 
-// forward sends a request to its subject, without headers but those given. What is
-// counted are the bytes that the space has admitted, or "-".
+// forward sends a request to its subject with the given headers and no others. counted is the
+// number of bytes that the space has admitted, or "-".
 func (b *broker) forward(t *tenant, subject string, m *client.Msg, h client.Header, counted string) error {
 	// The answer's subject says whose it is, how much is not on its way any more, and
 	// where it belongs.

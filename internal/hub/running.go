@@ -111,7 +111,7 @@ func (r *running) store(ctx context.Context, owner string, replicas int) (*nats.
 	if err != nil {
 		return nil, err
 	}
-	// What is lost on its way is missed soon.
+	// The short timeout detects a lost message soon.
 	o.URL, o.Owner, o.Replicas, o.Timeout, o.Synced, o.Migrate, o.Limits = "", owner, replicas, 4*time.Second, true, true, r.p.limits(owner)
 	o.Connect = append(slices.Clone(o.Connect), client.InProcessServer(r.Server), noTLS)
 	return nats.Open(ctx, o)

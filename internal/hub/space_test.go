@@ -145,8 +145,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// What is reserved is given up when it is needed, and a file that would be as it is is
-// not written.
+// The hub frees its reserved room when a write needs it, and does not write a file whose content
+// would not change.
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	p := found(t, Founding{Plain: true})

@@ -19,8 +19,8 @@ type AuditCase struct {
 	Passed  bool          // all phases of the run have passed
 }
 
-// Claimed reports whether an entry is what a process wrote without proof: it carries no
-// signature. Whoever may write to the store can write such an entry.
+// Claimed reports whether an entry carries no signature. Any process that may write to the store
+// can write such an entry.
 func (x *AuditEntry) Claimed() bool { return len(x.Signed) == 0 }
 
 // Judge verifies by the list of signers who has signed the entries of a trail, and that as

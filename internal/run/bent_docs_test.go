@@ -45,7 +45,7 @@ func (b *bent) List(_ context.Context, folder string) (list []store.Entry, at st
 	return list, 1, nil
 }
 
-// Nobody who reads a store is ended by a document in it, whoever wrote that.
+// No document in a store ends the process that reads it.
 func TestBentDocuments(t *testing.T) {
 	t.Parallel()
 	f := sited(t, sharedAt(t, t.TempDir()))

@@ -185,7 +185,7 @@ func TestWorkerPlanSwitched(t *testing.T) {
 	}
 }
 
-// What is not an apply needs the same proof.
+// A reverse, a mark and the order of phases need the same proof as an apply.
 func TestWorkerProof(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -321,7 +321,7 @@ func TestWorkerNamesBlobs(t *testing.T) {
 	}
 }
 
-// What is read from a store has bounds.
+// Documents and blobs that are read from a store have a size limit.
 func TestLargeIsBounded(t *testing.T) {
 	t.Parallel()
 	a := attack(t)

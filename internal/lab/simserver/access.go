@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// What a target maps to a host, and by which paths: drivers/nvme/host/core.c and multipath.c of
-// Linux. A path has an ANA state for each namespace; the block device comes with the first
-// path that takes I/O, and stays until no path leads to the namespace.
+// This file simulates which namespaces a target maps to a host, over which paths, as
+// drivers/nvme/host/core.c and multipath.c of Linux do. A path has an ANA state for each
+// namespace; the block device appears with the first path that takes I/O, and stays until no
+// path leads to the namespace.
 
 // A mapping is what a target shows a host in a subsystem.
 type mapping struct {
