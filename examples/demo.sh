@@ -41,7 +41,7 @@ expect 0 plan --detailed-exitcode --concise
 lab verify
 
 echo
-echo "# Somebody gives DSCP 26 another priority on the Comware leaf, by hand:"
+echo "# An operator changes the priority of DSCP 26 on the Comware leaf by hand:"
 run lab edit leaf-b.mgmt.example.net "qos map-table dscp-dot1p" "import 26 export 0"
 expect 2 drift
 expect 3 verify
