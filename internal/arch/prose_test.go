@@ -20,7 +20,7 @@ func rewrite() []string {
 	return []string{
 		"CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "examples/ci/", "examples/grafana/",
 		"internal/approve/", "internal/discover/", "internal/doctor/", "internal/hub/",
-		"internal/lab/", "internal/nvme/", "internal/page/", "internal/prove/", "internal/run/",
+		"internal/lab/", "internal/nvme/", "internal/page/", "internal/run/",
 		"internal/store/", "inventory/catalogue/", "inventory/problem/", "modules/", "plan/", "switches/",
 	}
 }
