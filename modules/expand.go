@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"weft/internal/bundle"
+	"weft/internal/text"
 	"weft/inventory"
 	"weft/inventory/catalogue"
 	"weft/inventory/problem"
@@ -172,10 +173,7 @@ type refusal struct {
 }
 
 func (r refusal) diagnostic() *hcl.Diagnostic {
-	who := r.blocks[0]
-	if n := len(r.blocks) - 1; n > 0 {
-		who += fmt.Sprintf(" and %d more", n)
-	}
+	who := text.List(r.blocks, 1)
 	return &hcl.Diagnostic{
 		Severity: hcl.DiagError, Subject: r.at.Ptr(),
 		Summary: string(r.code) + ": " + r.title, Extra: r.code, Detail: who + ": " + r.what,

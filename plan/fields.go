@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"weft/internal/text"
 )
 
 // The longest names that a plan file may hold, in bytes, and the most resources of a device.
@@ -85,8 +87,8 @@ func checkName(field, text string, most int) error {
 // brief cuts an error that quotes what anybody may have written.
 func brief(err error) error {
 	const most = 500 // bytes
-	if text := err.Error(); len(text) > most {
-		return fmt.Errorf("%s… (%d bytes more)", strings.ToValidUTF8(text[:most], ""), len(text)-most)
+	if head, missing := text.Head(err.Error(), most); missing > 0 {
+		return fmt.Errorf("%s… (%d bytes more)", strings.ToValidUTF8(head, ""), missing)
 	}
 	return err
 }

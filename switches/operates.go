@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"weft/internal/text"
 	"weft/internal/traffic"
 )
 
@@ -125,8 +126,8 @@ func (c Reading) idle(ports []string, line string) (out []string) {
 		}
 		by[why] = append(by[why], name)
 	}
-	for text, names := range by {
-		out = append(out, text+SomeOf(names))
+	for why, names := range by {
+		out = append(out, why+text.List(names, MostNamed))
 	}
 	slices.Sort(out)
 	return out

@@ -1,23 +1,23 @@
 package switches
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
+
+	"weft/internal/text"
 )
 
 // note remembers a line that is worth a remark, with the port it stands on; ""
 // is the system.
 func (r *Text) note(m Remark, port, line string) {
-	text := m.Key + " (" + Redact(line) + ") " + m.Text
+	note := m.Key + " (" + Redact(line) + ") " + m.Text
 	if r.notes == nil {
 		r.notes = map[string]*noted{}
 	}
-	n := r.notes[text]
+	n := r.notes[note]
 	if n == nil {
 		n = &noted{remark: m, line: line}
-		r.notes[text] = n
+		r.notes[note] = n
 	}
 	if !slices.Contains(n.ports, port) {
 		n.ports = append(n.ports, port)
@@ -34,18 +34,18 @@ type noted struct {
 // remarks are what a reader of the plan must know of the ports on which want has
 // lossless classes, and of these classes.
 func (c Reading) remarks(want Intent) (out []string) {
-	for _, text := range slices.Sorted(maps.Keys(c.read.notes)) {
+	for _, note := range slices.Sorted(maps.Keys(c.read.notes)) {
 		var ports []string
 		for _, w := range want.Ports {
-			if w.PFC && slices.Contains(c.read.notes[text].ports, w.Name) {
+			if w.PFC && slices.Contains(c.read.notes[note].ports, w.Name) {
 				ports = append(ports, w.Name)
 			}
 		}
 		switch {
 		case len(ports) > 0:
-			out = append(out, text+SomeOf(ports))
-		case slices.Contains(c.read.notes[text].ports, "") && len(Lossless(want.Classes)) > 0:
-			out = append(out, text)
+			out = append(out, note+text.List(ports, MostNamed))
+		case slices.Contains(c.read.notes[note].ports, "") && len(Lossless(want.Classes)) > 0:
+			out = append(out, note)
 		}
 	}
 	if err := c.read.OS.Lacks(Remarking); err != nil {
@@ -54,10 +54,5 @@ func (c Reading) remarks(want Intent) (out []string) {
 	return append(out, c.read.OS.Remarks(c, want)...)
 }
 
-// SomeOf lists the first of names, and how many more there are.
-func SomeOf(names []string) string {
-	if len(names) > 4 {
-		names = append(slices.Clone(names[:4]), fmt.Sprintf("and %d more", len(names)-4))
-	}
-	return strings.Join(names, ", ")
-}
+// MostNamed is the number of ports that one message names.
+const MostNamed = 4

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weft/internal/pattern"
+	"weft/internal/text"
 )
 
 // Every line of a switch that belongs to QoS, PFC, ECN, buffers, watchdog, MTU
@@ -117,16 +118,16 @@ func (r *Text) understand(v *Vocabulary, ns []*Node, path ...string) {
 // it stands in: of the ports of want all of them, of others those that belong to
 // a subject of weft's.
 func (c Reading) notUnderstood(want Intent) (out []string) {
-	type text struct{ line, below string }
-	var order []text
-	mine, where := map[text][]string{}, map[text][]string{}
+	type unit struct{ line, below string }
+	var order []unit
+	mine, where := map[unit][]string{}, map[unit][]string{}
 	for _, s := range c.read.strangers {
 		_, wanted := want.Port(s.port)
 		wanted = wanted || c.read.OS.Carries(c.read.Port[s.port], want)
 		if s.port != "" && !wanted && !s.about {
 			continue
 		}
-		at := text{line: Redact(s.line)}
+		at := unit{line: Redact(s.line)}
 		if s.port != "" {
 			at.below = Redact(strings.Join(s.path[1:], " / "))
 		}
@@ -150,7 +151,7 @@ func (c Reading) notUnderstood(want Intent) (out []string) {
 			line = at.below + " / " + line
 		}
 		if len(where) > 0 {
-			line += " (" + SomeOf(where) + ")"
+			line += " (" + text.List(where, MostNamed) + ")"
 		}
 		out = append(out, line)
 	}

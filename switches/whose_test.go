@@ -185,7 +185,7 @@ func TestBesideMaps(t *testing.T) {
 	}
 	want := switches.Intent{Name: "WEFT-me-roce", Classes: []switches.Class{{Name: "rdma", Priority: 3, DSCP: []int{26}}}, Ports: []switches.Port{{Name: "HundredGigE1/0/2"}}}
 	warned := strings.Join(have.For(want).Warnings, "\n")
-	if !strings.HasSuffix(warned, ": HundredGigE1/0/1, HundredGigE1/0/3, HundredGigE1/0/4, HundredGigE1/0/5, and 1 more") {
+	if !strings.HasSuffix(warned, ": HundredGigE1/0/1, HundredGigE1/0/3, HundredGigE1/0/4, HundredGigE1/0/5 and 1 more") {
 		t.Errorf("it warns %q", warned)
 	}
 	want.Classes = nil

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/slice"
+	"weft/internal/text"
 	"weft/inventory/catalogue"
 )
 
@@ -191,7 +192,7 @@ func cell[T any](f catalogue.Fact[T]) value {
 // short keeps a list of many to its first; JSON has them all.
 func short(v value) value {
 	if all := strings.Split(v.text, ", "); len(all) > 1 {
-		v.text = fmt.Sprintf("%s and %d more", all[0], len(all)-1)
+		v.text = text.List(all, 1)
 	}
 	return v
 }

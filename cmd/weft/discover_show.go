@@ -36,11 +36,11 @@ func (a *app) discovered(ctx context.Context, site *discover.Site, r *discover.R
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	var texts []text
+	var texts []document
 	for name, content := range r.Files {
-		texts = append(texts, text{free(out, name), content})
+		texts = append(texts, document{free(out, name), content})
 	}
-	slices.SortFunc(texts, func(a, b text) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(texts, func(a, b document) int { return strings.Compare(a.name, b.name) })
 	if err := writeNew(ctx, out, texts); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
@@ -120,7 +120,7 @@ func (a *app) showFindings(r *discover.Result) {
 	}
 }
 
-func (a *app) showDiscovered(r *discover.Result, texts []text, out string) {
+func (a *app) showDiscovered(r *discover.Result, texts []document, out string) {
 	c := r.Coverage
 	lines := []string{
 		fmt.Sprintf("%d of %d switches are in a fabric, %d servers with %d of %d NIC ports", c.FabricsOfSwitch, c.Switches, c.Servers, c.NICs, c.NICsSeen),

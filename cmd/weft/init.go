@@ -17,6 +17,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/outfile"
 	"weft/internal/remote"
+	"weft/internal/text"
 	"weft/plan"
 )
 
@@ -81,7 +82,7 @@ func (a *app) writeTemplate(ctx context.Context, template string) error {
 
 // initFrom writes the files of another directory.
 func (a *app) initFrom(ctx context.Context, dir string) error {
-	var texts []text
+	var texts []document
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -96,7 +97,7 @@ func (a *app) initFrom(ctx context.Context, dir string) error {
 			return err
 		}
 		name, err := filepath.Rel(dir, path)
-		texts = append(texts, text{name, content})
+		texts = append(texts, document{name, content})
 		return err
 	})
 	if err != nil {
@@ -130,7 +131,7 @@ func (a *app) initFromLab(ctx context.Context) error {
 }
 
 // writeStart writes files where nothing is in the way.
-func (a *app) writeStart(ctx context.Context, texts []text) error {
+func (a *app) writeStart(ctx context.Context, texts []document) error {
 	if err := os.MkdirAll(a.dir, 0o755); err != nil {
 		return fmt.Errorf("--chdir: %w", err)
 	}
@@ -140,7 +141,7 @@ func (a *app) writeStart(ctx context.Context, texts []text) error {
 	_, err := os.Lstat(filepath.Join(a.dir, ".gitignore"))
 	ignored := err == nil
 	if !ignored {
-		texts = append(texts, text{".gitignore", []byte(gitignore)})
+		texts = append(texts, document{".gitignore", []byte(gitignore)})
 	}
 	if err := writeNew(ctx, a.dir, texts); err != nil {
 		return err
@@ -150,20 +151,20 @@ func (a *app) writeStart(ctx context.Context, texts []text) error {
 }
 
 // A text is a file to write.
-type text struct {
+type document struct {
 	name    string
 	content []byte
 }
 
 // textsOf lists all files in the order of their names.
-func textsOf(files fs.FS) ([]text, error) {
-	var texts []text
+func textsOf(files fs.FS) ([]document, error) {
+	var texts []document
 	err := fs.WalkDir(files, ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		content, err := fs.ReadFile(files, p)
-		texts = append(texts, text{p, content})
+		texts = append(texts, document{p, content})
 		return err
 	})
 	return texts, err
@@ -171,7 +172,7 @@ func textsOf(files fs.FS) ([]text, error) {
 
 // nothingInTheWay names every file that would be overwritten, and every one
 // that would become part of the same inventory.
-func (a *app) nothingInTheWay(texts []text) error {
+func (a *app) nothingInTheWay(texts []document) error {
 	entries, err := os.ReadDir(a.dir)
 	if err != nil {
 		return fmt.Errorf("--chdir: %w", err)
@@ -191,19 +192,12 @@ func (a *app) nothingInTheWay(texts []text) error {
 	if there = slices.Compact(there); len(there) == 0 {
 		return nil
 	}
-	return hint.Wrap(fmt.Errorf("%s: %s there already, and nothing was written", strings.Join(there, ", "), isOrAre(len(there))),
+	return hint.Wrap(fmt.Errorf("%s: %s there already, and nothing was written", strings.Join(there, ", "), text.Plural(len(there), "is", "are")),
 		"choose an empty directory: weft -C DIR init")
 }
 
-func isOrAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
-}
-
 // writeNew writes all files or none. It replaces nothing.
-func writeNew(ctx context.Context, dir string, texts []text) error {
+func writeNew(ctx context.Context, dir string, texts []document) error {
 	for i, t := range texts {
 		err := writeOne(ctx, filepath.Join(dir, t.name), t.content)
 		if err == nil {
@@ -225,7 +219,7 @@ func writeOne(ctx context.Context, path string, content []byte) error {
 }
 
 // begun says what was written and how to go on.
-func (a *app) begun(texts []text, ignored bool) {
+func (a *app) begun(texts []document, ignored bool) {
 	if a.json {
 		for _, t := range texts {
 			a.emit(plan.Event{Type: eventFile, Message: "wrote " + t.name, Data: map[string]any{"file": t.name}})

@@ -14,6 +14,7 @@ import (
 	"weft/internal/outfile"
 	"weft/internal/run"
 	"weft/internal/slice"
+	"weft/internal/text"
 	"weft/internal/view"
 	"weft/plan"
 )
@@ -97,12 +98,9 @@ func (a *app) tellCutOff(in *plan.Input) {
 	if len(list) == 0 {
 		return
 	}
-	text := "--exclude also leaves out what needs it: " + list[0].String()
-	if len(list) > 1 {
-		text += fmt.Sprintf(" and %d more", len(list)-1)
-	}
 	names := slice.Map(list, plan.ID.String)
-	a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: text, Data: map[string]any{"left_out": names}})
+	note := "--exclude also leaves out what needs it: " + text.List(names, 1)
+	a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: note, Data: map[string]any{"left_out": names}})
 }
 
 // impact is the worst impact that is allowed.

@@ -10,6 +10,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/outfile"
+	"weft/internal/text"
 	"weft/inventory"
 	"weft/modules"
 	"weft/plan"
@@ -63,7 +64,7 @@ func (a *app) recordSwitch(ctx context.Context, selector, file string, anonymous
 		}
 	}
 	if sw == nil {
-		return usage(fmt.Errorf("record takes one switch, and %s stands for %s", selector, hint.Few(devices, ", ")))
+		return usage(fmt.Errorf("record takes one switch, and %s stands for %s", selector, text.Few(devices, ", ")))
 	}
 	var secrets []string
 	if c := sw.Credential; c != nil && c.Password != nil && !a.lab {
@@ -77,7 +78,7 @@ func (a *app) recordSwitch(ctx context.Context, selector, file string, anonymous
 	if err != nil {
 		return err
 	}
-	text, err := d.Record(ctx, switches.Discretion{Secrets: secrets, Anonymous: anonymous})
+	content, err := d.Record(ctx, switches.Discretion{Secrets: secrets, Anonymous: anonymous})
 	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted while asking %s, nothing is written: %w", sw.Addr, context.Cause(ctx))
 	}
@@ -85,10 +86,10 @@ func (a *app) recordSwitch(ctx context.Context, selector, file string, anonymous
 		return fmt.Errorf("%s: %w", sw.Addr, err)
 	}
 	if file == "" {
-		_, err = fmt.Fprint(a.stdout, text)
+		_, err = fmt.Fprint(a.stdout, content)
 		return err
 	}
-	if err := a.write(ctx, file, []byte(text), outfile.Options{New: true}); err != nil {
+	if err := a.write(ctx, file, []byte(content), outfile.Options{New: true}); err != nil {
 		return hint.Wrap(fmt.Errorf("record: %w", err), "%s", cmp.Or(hint.Of(err), "name a new file with -o"))
 	}
 	return nil

@@ -19,6 +19,7 @@ import (
 	"weft/internal/prove"
 	"weft/internal/report"
 	"weft/internal/run"
+	"weft/internal/text"
 	"weft/inventory"
 	"weft/plan"
 )
@@ -166,21 +167,21 @@ func (a *app) tell(ctx context.Context, args []string) (*report.Report, error) {
 
 // since says what has changed since the last measurement: then its verdict is not
 // about what there is now.
-func (a *app) since(ctx context.Context, last *report.Headline, m *inventory.Model) (text []string, err error) {
+func (a *app) since(ctx context.Context, last *report.Headline, m *inventory.Model) (notes []string, err error) {
 	if last == nil {
 		return nil, nil
 	}
 	if !last.Stands(run.SumOf(m)) {
-		text = append(text, "The files, or their variables, have changed since that was measured: measure again with weft verify.")
+		notes = append(notes, "The files, or their variables, have changed since that was measured: measure again with weft verify.")
 	}
 	devices, err := a.runs().ChangedSince(ctx, last.Time, a.lab)
 	if err != nil {
 		return nil, err
 	}
 	if len(devices) > 0 {
-		text = append(text, fmt.Sprintf("Changed since that was measured: %s. Measure again with weft verify.", hint.Few(devices, ", ")))
+		notes = append(notes, fmt.Sprintf("Changed since that was measured: %s. Measure again with weft verify.", text.Few(devices, ", ")))
 	}
-	return text, nil
+	return notes, nil
 }
 
 // reported is the run that is told: the one that is named, or the latest; nil: there

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/run"
+	"weft/internal/text"
 	"weft/plan"
 	"weft/plan/rollout"
 )
@@ -62,19 +63,11 @@ func (a *app) listRuns(ctx context.Context, all bool) error {
 	case len(list) == 0:
 		fmt.Fprintf(a.stdout, "No run is kept in %s.\n", a.runs().Where())
 	case len(shown) == 0:
-		fmt.Fprintf(a.stdout, "No run is on its way; %s over (--all).\n", are(over))
+		fmt.Fprintf(a.stdout, "No run is on its way; %s over (--all).\n", text.Count(over, "is", "are"))
 	case over > 0:
-		fmt.Fprintf(a.stdout, "Beside these %s over (--all).\n", are(over))
+		fmt.Fprintf(a.stdout, "Beside these %s over (--all).\n", text.Count(over, "is", "are"))
 	}
 	return nil
-}
-
-// are counts what is so.
-func are(n int) string {
-	if n == 1 {
-		return "1 is"
-	}
-	return fmt.Sprintf("%d are", n)
 }
 
 // phaseOf is the phase that a run is in, and how many have passed.

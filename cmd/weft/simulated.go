@@ -12,6 +12,7 @@ import (
 
 	"weft/internal/findings"
 	"weft/internal/slice"
+	"weft/internal/text"
 	"weft/internal/view"
 	"weft/inventory"
 	"weft/plan"
@@ -56,7 +57,7 @@ func (s shortfall) lines(m *inventory.Model, dir string) (out []string) {
 	}
 	if len(s.external) > 0 {
 		out = append(out, fmt.Sprintf("the lab does not simulate %s (%s), which %s external: connections to it fail there; weft rehearse leaves them out",
-			targetNames(s.external), view.Place(s.external[0].Range), isOrAre(len(s.external))))
+			targetNames(s.external), view.Place(s.external[0].Range), text.Plural(len(s.external), "is", "are")))
 	}
 	return out
 }
@@ -135,7 +136,7 @@ func (s shortfall) inTwin(m *inventory.Model, dir string) (out []string) {
 			view.Place(s.rdma[0].At("transport")), overTCP(m, s.rdma[0], dir)))
 	}
 	if len(s.external) > 0 {
-		out = append(out, fmt.Sprintf("the twin has no %s (%s), which %s external: connections to it are left out", targetNames(s.external), view.Place(s.external[0].Range), isOrAre(len(s.external))))
+		out = append(out, fmt.Sprintf("the twin has no %s (%s), which %s external: connections to it are left out", targetNames(s.external), view.Place(s.external[0].Range), text.Plural(len(s.external), "is", "are")))
 	}
 	return out
 }

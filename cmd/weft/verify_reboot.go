@@ -13,6 +13,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/run"
 	"weft/internal/slice"
+	"weft/internal/text"
 	"weft/internal/wait"
 	"weft/inventory"
 	"weft/plan"
@@ -205,11 +206,7 @@ func missing(made *plan.Plan) string {
 	for _, d := range made.Unreachable() {
 		names = append(names, d.Address)
 	}
-	const shown = 5
-	if more := len(names) - shown; more > 0 {
-		names = append(names[:shown], fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(names, ", ")
+	return text.List(names, 5)
 }
 
 // planAfresh plans over connections of its own.

@@ -27,6 +27,7 @@ var may = map[string][]string{
 	"internal/slice":      {},
 	"internal/traffic":    {},
 	"internal/tally":      {},
+	"internal/text":       {},
 	"internal/wait":       {},
 	"internal/nvme/names": {},
 
@@ -191,7 +192,7 @@ var mayTest = map[string][]string{
 	"cmd/weft":                {"internal/lab/..."},
 }
 
-var leaves = []string{"internal/findings", "internal/hint", "internal/latency", "internal/outfile", "internal/owned", "internal/pattern", "internal/slice", "internal/traffic", "internal/tally", "internal/wait", "internal/nvme/names"}
+var leaves = []string{"internal/findings", "internal/hint", "internal/latency", "internal/outfile", "internal/owned", "internal/pattern", "internal/slice", "internal/traffic", "internal/tally", "internal/text", "internal/wait", "internal/nvme/names"}
 
 type pkg struct {
 	ImportPath   string

@@ -15,7 +15,7 @@ func server(key, host, pci string) instance {
 	return b
 }
 
-func text(t *testing.T, list ...instance) string {
+func printed(t *testing.T, list ...instance) string {
 	t.Helper()
 	var w printer
 	if err := w.all(list); err != nil {
@@ -103,7 +103,7 @@ server "node" {
 `},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := text(t, c.list...); got != c.want[1:] {
+			if got := printed(t, c.list...); got != c.want[1:] {
 				t.Errorf("got\n%s\nwant%s", got, c.want)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"weft/internal/hint"
+	"weft/internal/text"
 	"weft/modules/host"
 )
 
@@ -131,7 +132,7 @@ func (d *draft) virtual(m *Server) {
 	}
 	for _, pci := range slices.Sorted(maps.Keys(of)) {
 		if list := of[pci]; len(list) > 0 {
-			d.site.found(Info, m.Host, "", "%d virtual functions and representors of the port %s are not written: %s", len(list), pci, hint.Few(list, ", "))
+			d.site.found(Info, m.Host, "", "%d virtual functions and representors of the port %s are not written: %s", len(list), pci, text.Few(list, ", "))
 		}
 	}
 }

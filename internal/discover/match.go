@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"weft/internal/hint"
+	"weft/internal/text"
 	"weft/modules/host"
 	"weft/switches"
 )
@@ -227,7 +227,7 @@ func (s *Site) tellStrangers() {
 		for _, n := range ports {
 			names = append(names, n.Port)
 		}
-		s.found(Info, who.sw.Host, advice, "ports %s hear %q, which %s: unknown ends", hint.Few(names, ", "), who.system, why)
+		s.found(Info, who.sw.Host, advice, "ports %s hear %q, which %s: unknown ends", text.Few(names, ", "), who.system, why)
 	}
 	s.strangers, s.strange = nil, nil
 }

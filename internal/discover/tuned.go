@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"weft/internal/hint"
+	"weft/internal/text"
 )
 
 // tuned tells what others keep in the kernels of servers, once for all that are tuned
@@ -29,7 +29,7 @@ func (d *draft) tuned() {
 			also = append(also, n.Host)
 		}
 		if also != nil {
-			what += "; so have " + hint.Few(also, ", ")
+			what += "; so have " + text.Few(also, ", ")
 		}
 		d.site.found(Info, first.Host, "a block sysctl has weft keep a setting; a kernel line has no block", "others have tuned its kernel: %s: it is not written", what)
 		first.seen = append(first.seen, "tuned: "+what)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/text"
 	"weft/inventory"
 	"weft/inventory/catalogue"
 )
@@ -186,7 +187,7 @@ func (s *Site) drives(x *Subject, h *Host) {
 	case wanted > 0 && h.Disks == nil:
 		x.say("drives", Unknown, h.Origins.Drives, "its pools name %d drives, and which ones it has could not be read", wanted)
 	case len(missing) > 0:
-		x.say("drives", Needs, h.Origins.Drives, "drives that its pools name: %s", some(missing))
+		x.say("drives", Needs, h.Origins.Drives, "drives that its pools name: %s", text.List(missing, mostPlaces))
 	case wanted > 0:
 		x.say("drives", Ready, h.Origins.Drives, "all %d that its pools name are there", wanted)
 	case count == 0:

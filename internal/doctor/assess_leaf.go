@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"weft/internal/slice"
+	"weft/internal/text"
 	"weft/internal/traffic"
 )
 
@@ -135,14 +136,14 @@ func (a *Assessment) choose(s *Site) {
 			if len(f.Can) == 0 {
 				continue
 			}
-			text := fmt.Sprintf("%s is known of %d of %d ends", f.Name, len(f.Can), len(ends))
+			line := fmt.Sprintf("%s is known of %d of %d ends", f.Name, len(f.Can), len(ends))
 			if len(f.Cannot) > 0 {
-				text += ", " + some(f.Cannot) + " cannot"
+				line += ", " + text.List(f.Cannot, mostPlaces) + " cannot"
 			}
 			if len(f.Unknown) > 0 {
-				text += ", of " + some(f.Unknown) + " it is not known"
+				line += ", of " + text.List(f.Unknown, mostPlaces) + " it is not known"
 			}
-			list = append(list, text)
+			list = append(list, line)
 		}
 		a.Why = cmp.Or(strings.Join(list, "; "), "of no end it is known that it does RDMA")
 	}
@@ -159,14 +160,6 @@ func (a *Assessment) choose(s *Site) {
 			a.Why += "; " + f.Addr + " declares " + f.Transport + ", which not all of them can do"
 		}
 	}
-}
-
-// some names what is many.
-func some(list []string) string {
-	if len(list) <= mostPlaces {
-		return strings.Join(list, ", ")
-	}
-	return strings.Join(list[:mostPlaces], ", ") + fmt.Sprintf(" and %d more", len(list)-mostPlaces)
 }
 
 // Fit is the worst of all subjects.

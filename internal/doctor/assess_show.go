@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weft/internal/review"
+	"weft/internal/text"
 )
 
 // JSON writes the assessment as one document.
@@ -77,10 +78,10 @@ func (a *Assessment) conclusion() (lines []string) {
 	for _, f := range a.Flavours {
 		line := fmt.Sprintf("%-10s  %d can", f.Name, len(f.Can))
 		if len(f.Cannot) > 0 {
-			line += fmt.Sprintf("; %d cannot: %s", len(f.Cannot), some(f.Cannot))
+			line += fmt.Sprintf("; %d cannot: %s", len(f.Cannot), text.List(f.Cannot, mostPlaces))
 		}
 		if len(f.Unknown) > 0 {
-			line += fmt.Sprintf("; of %d it is not known: %s", len(f.Unknown), some(f.Unknown))
+			line += fmt.Sprintf("; of %d it is not known: %s", len(f.Unknown), text.List(f.Unknown, mostPlaces))
 		}
 		lines = append(lines, line)
 	}

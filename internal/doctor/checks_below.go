@@ -1,10 +1,12 @@
 package doctor
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
 
+	"weft/internal/traffic"
 	"weft/modules/host"
 )
 
@@ -73,14 +75,14 @@ func trusts(s *Site, r *ruling) {
 			continue
 		}
 		if r.knows(e.nic.DSCP != nil, e.place(), "whether it goes by DSCP is not known%s", said(e, "app")) {
-			r.unless(len(e.nic.DSCP) == 0, e.place(), "no DSCP has a priority there, so that it goes by tags of VLANs, and it pauses for priorities %s", ranges(e.nic.PFC))
+			r.unless(len(e.nic.DSCP) == 0, e.place(), "no DSCP has a priority there, so that it goes by tags of VLANs, and it pauses for priorities %s", cmp.Or(traffic.Ranges(e.nic.PFC), "none"))
 		}
 	}
 	for _, c := range s.cables {
 		switch {
 		case c.infiniband() || len(c.lossless()) == 0:
 		case c.port.ByTag:
-			r.bad(c.portPlace(), "it goes by tags of VLANs, and pauses for priorities %s; %s is cabled to it", ranges(c.lossless()), c.place())
+			r.bad(c.portPlace(), "it goes by tags of VLANs, and pauses for priorities %s; %s is cabled to it", cmp.Or(traffic.Ranges(c.lossless()), "none"), c.place())
 		case c.port.Classify || len(c.port.Classes) == 0: // where policies classify, they go by what they match
 			r.fine()
 		default:

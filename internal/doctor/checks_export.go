@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weft/internal/nvme/names"
+	"weft/internal/text"
 	"weft/modules/host"
 )
 
@@ -156,7 +157,7 @@ func missing(h *Host, r *ruling) {
 	case h.Disks == nil:
 		r.unknown(h.place(), "which drives it has could not be read")
 	default:
-		r.unless(len(gone) > 0, h.place(), "it lacks %d of %d drives: %s", len(gone), count, some(gone))
+		r.unless(len(gone) > 0, h.place(), "it lacks %d of %d drives: %s", len(gone), count, text.List(gone, mostPlaces))
 	}
 }
 

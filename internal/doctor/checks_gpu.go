@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weft/internal/slice"
+	"weft/internal/text"
 	"weft/modules/host"
 )
 
@@ -126,18 +127,18 @@ func gpuAddresses(h *Host, r *ruling) {
 		return
 	}
 	var stray []string
-	for _, text := range list {
-		a, err := netip.ParseAddr(text)
+	for _, addr := range list {
+		a, err := netip.ParseAddr(addr)
 		has := err == nil && slices.ContainsFunc(r.site.of[h], func(e end) bool {
 			return len(e.nic.RDMA) > 0 && slices.ContainsFunc(h.Netdevs, func(d host.Netdev) bool {
 				return d.Name == e.nic.Interface && slices.ContainsFunc(d.Addresses, func(p netip.Prefix) bool { return p.Addr() == a })
 			})
 		})
 		if !has {
-			stray = append(stray, text)
+			stray = append(stray, addr)
 		}
 	}
-	r.unless(len(stray) > 0, h.place(), "rdma_dev_addr_list names %s, which no RDMA NIC has", some(stray))
+	r.unless(len(stray) > 0, h.place(), "rdma_dev_addr_list names %s, which no RDMA NIC has", text.List(stray, mostPlaces))
 }
 
 func gpuKernel(h *Host, r *ruling) {

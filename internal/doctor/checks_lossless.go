@@ -1,11 +1,13 @@
 package doctor
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
 	"weft/internal/slice"
 	"weft/internal/tally"
+	"weft/internal/traffic"
 	"weft/inventory"
 	"weft/switches"
 )
@@ -15,23 +17,23 @@ func samePFC(s *Site, r *ruling) {
 	var votes []string
 	for _, e := range s.ethernet() {
 		if e.nic.PFC != nil {
-			votes = append(votes, ranges(e.nic.PFC))
+			votes = append(votes, cmp.Or(traffic.Ranges(e.nic.PFC), "none"))
 		}
 	}
 	for _, c := range s.cables {
-		votes = append(votes, ranges(c.lossless()))
+		votes = append(votes, cmp.Or(traffic.Ranges(c.lossless()), "none"))
 	}
 	usual, alone := most(votes)
 	judge := func(p Place, have []int, f *inventory.Fabric, far string) {
 		want, from := usual, "most ends do for"
 		if f != nil {
-			want, from = ranges(wished(f)), f.Addr+" wants"
+			want, from = cmp.Or(traffic.Ranges(wished(f)), "none"), f.Addr+" wants"
 		}
 		switch {
 		case f == nil && !alone:
-			r.bad(p, "it pauses for %s, and as many ends for others%s", ranges(have), far)
+			r.bad(p, "it pauses for %s, and as many ends for others%s", cmp.Or(traffic.Ranges(have), "none"), far)
 		default:
-			r.unless(ranges(have) != want, p, "it pauses for priorities %s, %s %s%s", ranges(have), from, want, far)
+			r.unless(cmp.Or(traffic.Ranges(have), "none") != want, p, "it pauses for priorities %s, %s %s%s", cmp.Or(traffic.Ranges(have), "none"), from, want, far)
 		}
 	}
 	for _, e := range s.ethernet() {
@@ -273,7 +275,7 @@ func (s *Site) uptime(name string) float64 {
 func sameClasses(s *Site, r *ruling) {
 	lossless := func(sw *Switch) string {
 		list := switches.Lossless(s.classes(sw))
-		return ranges(slices.Compact(list))
+		return cmp.Or(traffic.Ranges(slices.Compact(list)), "none")
 	}
 	used := s.used()
 	var votes []string
@@ -286,7 +288,7 @@ func sameClasses(s *Site, r *ruling) {
 	for _, sw := range used {
 		want, from, firm := usual, "most others have", alone
 		if f := sw.fabric(); f != nil {
-			want, from, firm = ranges(wished(f)), f.Addr+" wants", true
+			want, from, firm = cmp.Or(traffic.Ranges(wished(f)), "none"), f.Addr+" wants", true
 		}
 		if r.knows(s.classes(sw) != nil, sw.place(""), "it has no classes that weft understands") {
 			r.unless(lossless(sw) != want || !firm, sw.place(""), "its lossless priorities are %s, %s %s", lossless(sw), from, want)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"weft/internal/text"
 	"weft/modules/host"
 )
 
@@ -113,7 +114,7 @@ func nobodyConnects(h *Host, r *ruling) {
 			r.unknown(h.part(e.NQN), "who is connected could not be read: the kernel tells it from 6.11, in debugfs")
 		default:
 			missing := slices.DeleteFunc(slices.Clone(e.Allowed), func(nqn string) bool { return slices.Contains(e.Connected, nqn) })
-			r.unless(len(missing) > 0, h.part(e.NQN), "it lets in %s, and nobody by that name is connected", some(missing))
+			r.unless(len(missing) > 0, h.part(e.NQN), "it lets in %s, and nobody by that name is connected", text.List(missing, mostPlaces))
 		}
 	}
 }
@@ -155,7 +156,7 @@ func gpuACS(h *Host, r *ruling) {
 			on = append(on, bridge+" ("+v+")")
 		}
 	}
-	r.unless(len(on) > 0, h.place(), "ACS is on at %s: what GPUs and NICs send each other goes by way of the CPU", some(on))
+	r.unless(len(on) > 0, h.place(), "ACS is on at %s: what GPUs and NICs send each other goes by way of the CPU", text.List(on, mostPlaces))
 }
 
 // nfsMarks judges the default marking of RoCE where NFS uses RDMA, which has none of its own.

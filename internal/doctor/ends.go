@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"weft/internal/slice"
-	"weft/internal/traffic"
 	"weft/inventory"
 	"weft/modules/host"
 	"weft/switches"
@@ -363,12 +362,4 @@ func most[T comparable](values []T) (value T, alone bool) {
 func common[T any, V comparable](list []T, of func(T) V) (value V, alone bool) {
 	var none V
 	return most(slice.Filter(slice.Map(list, of), func(v V) bool { return v != none }))
-}
-
-// ranges writes priorities for people.
-func ranges(list []int) string {
-	if len(list) == 0 {
-		return "none"
-	}
-	return traffic.Ranges(list)
 }

@@ -5,19 +5,19 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"weft/internal/slice"
+	"weft/internal/text"
 )
 
 const width = 100 // of a terminal
 
 // ASCII writes the graph as text.
 func (g *Graph) ASCII(w io.Writer) error {
-	t := &text{index: newIndex(g), w: bufio.NewWriter(w)}
-	t.line("%s: %s, %s, %s, %s, %s", clean(g.Owner), count(len(g.Planes), "plane", "planes"),
-		count(len(g.Switches), "switch", "switches"), count(len(g.Servers), "server", "servers"),
-		count(len(g.Links), "link", "links"), count(len(g.Paths), "path", "paths"))
+	t := &drawing{index: newIndex(g), w: bufio.NewWriter(w)}
+	t.line("%s: %s, %s, %s, %s, %s", clean(g.Owner), text.Count(len(g.Planes), "plane", "planes"),
+		text.Count(len(g.Switches), "switch", "switches"), text.Count(len(g.Servers), "server", "servers"),
+		text.Count(len(g.Links), "link", "links"), text.Count(len(g.Paths), "path", "paths"))
 	for _, p := range g.Planes {
 		t.line("\n%s  %s", p.title(), p.about())
 		t.plane(p.Addr)
@@ -37,18 +37,18 @@ func (g *Graph) ASCII(w io.Writer) error {
 	return t.w.Flush()
 }
 
-type text struct {
+type drawing struct {
 	*index
 	w *bufio.Writer
 }
 
-func (t *text) line(format string, args ...any) {
+func (t *drawing) line(format string, args ...any) {
 	fmt.Fprintf(t.w, format, args...)
 	t.w.WriteByte('\n')
 }
 
 // plane writes the switches of a plane and what is cabled to them.
-func (t *text) plane(addr string) {
+func (t *drawing) plane(addr string) {
 	for _, s := range t.switches[addr] {
 		t.line("  %s  %s", clean(s.Addr), s.about())
 		rows := slice.Map(t.ends[s.Addr], func(e side) []string { return []string{clean(e.port), speed(e.link.Speed), e.other.name(), e.other.IP} })
@@ -69,28 +69,28 @@ func (t *text) plane(addr string) {
 }
 
 // hosts writes each server with its NICs.
-func (t *text) hosts() {
+func (t *drawing) hosts() {
 	names := 0
 	for _, s := range t.Servers {
-		names = max(names, utf8.RuneCountInString(clean(s.Addr)))
+		names = max(names, text.Width(clean(s.Addr)))
 	}
 	for _, s := range t.Servers {
 		parts := slice.Map(s.NICs, func(n *NIC) string { return n.about() + " (" + t.planeName(n.Plane) + ")" })
-		t.wrapped("  "+pad(clean(s.Addr), min(names, width/3))+"  ", parts, "  ", "")
+		t.wrapped("  "+text.Pad(clean(s.Addr), min(names, width/3))+"  ", parts, "  ", "")
 	}
 }
 
 // wrapped writes parts after a heading, and in more lines below the first
 // part when they are too long for one. glue stands between two parts in a
 // line, lead before one that begins a line.
-func (t *text) wrapped(heading string, parts []string, glue, lead string) {
-	indent := strings.Repeat(" ", utf8.RuneCountInString(heading))
+func (t *drawing) wrapped(heading string, parts []string, glue, lead string) {
+	indent := strings.Repeat(" ", text.Width(heading))
 	line := heading
 	for i, part := range parts {
 		switch {
 		case i == 0:
 			line += part
-		case utf8.RuneCountInString(line+glue+part) > width:
+		case text.Width(line+glue+part) > width:
 			t.line("%s", line)
 			line = indent + lead + part
 		default:
@@ -101,16 +101,16 @@ func (t *text) wrapped(heading string, parts []string, glue, lead string) {
 }
 
 // routes writes how each initiator reaches each of its targets.
-func (t *text) routes() {
+func (t *drawing) routes() {
 	unknown := false
 	for _, p := range t.pairs() {
 		t.line("  %s -> %s", clean(p.initiator), clean(p.target))
 		names := 0
 		for _, path := range p.paths {
-			names = max(names, utf8.RuneCountInString(t.planeName(path.Plane)))
+			names = max(names, text.Width(t.planeName(path.Plane)))
 		}
 		for _, path := range p.paths {
-			t.wrapped("    "+pad(t.planeName(path.Plane), names)+"  ", hops(path), " -- ", "-- ")
+			t.wrapped("    "+text.Pad(t.planeName(path.Plane), names)+"  ", hops(path), " -- ", "-- ")
 			unknown = unknown || !path.Cabled
 		}
 	}
@@ -133,31 +133,20 @@ func hops(p *Path) []string {
 }
 
 // table writes rows in columns.
-func (t *text) table(indent string, rows [][]string) {
+func (t *drawing) table(indent string, rows [][]string) {
 	widths := map[int]int{}
 	for _, row := range rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], text.Width(cell))
 		}
 	}
 	for _, row := range rows {
 		line := indent
 		for i, cell := range row {
 			if widths[i] > 0 {
-				line += pad(cell, widths[i]+2)
+				line += text.Pad(cell, widths[i]+2)
 			}
 		}
 		t.line("%s", strings.TrimRight(line, " "))
 	}
-}
-
-func pad(s string, width int) string {
-	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

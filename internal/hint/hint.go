@@ -4,7 +4,6 @@ package hint
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 type hinted struct {
@@ -32,13 +31,4 @@ func Of(err error) string {
 		return h.hint
 	}
 	return ""
-}
-
-// Few keeps a long list to its first, for one message.
-func Few(list []string, between string) string {
-	const most = 3
-	if len(list) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], between), len(list)-most)
-	}
-	return strings.Join(list, between)
 }

@@ -12,6 +12,7 @@ import (
 	"weft/internal/prove"
 	"weft/internal/run"
 	"weft/internal/slice"
+	"weft/internal/text"
 	"weft/plan/rollout"
 )
 
@@ -264,7 +265,7 @@ func wiring(g *graph.Graph, list []link) template.HTML {
 			from = at
 		}
 		fmt.Fprintf(&boxes, `<rect class="box" x="%d" y="%d" width="240" height="%d" rx="3"/><text class="%s" x="%d" y="%d">%s</text>`,
-			from, y[addr]-box/2, box, class, from+8, y[addr]+4, template.HTMLEscapeString(clip(addr, 34)))
+			from, y[addr]-box/2, box, class, from+8, y[addr]+4, template.HTMLEscapeString(text.Clip(addr, 34)))
 	}
 	for i, s := range switches {
 		place(s.Addr, i, len(switches), left, "node")
@@ -283,11 +284,4 @@ func wiring(g *graph.Graph, list []link) template.HTML {
 	}
 	return template.HTML(fmt.Sprintf(`<svg width="750" viewBox="0 0 750 %d" role="img" aria-label="links between switches and servers, each as in the table below">%s%s</svg>`,
 		height+4, lines.String(), boxes.String())) // every text in it is escaped
-}
-
-func clip(text string, most int) string {
-	if r := []rune(text); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return text
 }

@@ -9,6 +9,7 @@ import (
 	"weft/internal/report"
 	"weft/internal/run"
 	"weft/internal/slice"
+	"weft/internal/text"
 	"weft/internal/view"
 	"weft/inventory"
 	"weft/plan/rollout"
@@ -93,7 +94,7 @@ func phasesOf(pic *run.Picture, m *inventory.Model) []phaseLine {
 			l.Soak = d.Soak
 			switch {
 			case d.Approvals > 0:
-				l.Approve = count(d.Approvals, "signature", "signatures")
+				l.Approve = text.Count(d.Approvals, "signature", "signatures")
 			case d.Approve != "" && d.Approve != "none":
 				l.Approve = d.Approve
 			}

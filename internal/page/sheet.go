@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"html/template"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"weft/internal/prove"
 	"weft/internal/report"
 	"weft/internal/run"
+	"weft/internal/text"
 	"weft/internal/view"
 	"weft/plan/rollout"
 )
@@ -90,7 +90,7 @@ func functions() template.FuncMap {
 		"judged":  view.Judged,
 		"limit":   report.Limit,
 		"join":    strings.Join,
-		"count":   count,
+		"count":   text.Count,
 		"phase":   phaseOf,
 		"verdict": report.Mark,
 		"heads": func(source string, list []*run.Head) map[string]any {
@@ -101,16 +101,9 @@ func functions() template.FuncMap {
 			if len(list) <= mostBad {
 				return ""
 			}
-			return fmt.Sprintf("and %d more: weft report has all", len(list)-mostBad)
+			return strings.TrimSpace(text.More(len(list)-mostBad)) + ": weft report has all"
 		},
 	}
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // markOf is a state as a sign, for those who see no colours.

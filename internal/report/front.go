@@ -10,6 +10,7 @@ import (
 
 	"weft/internal/prove"
 	"weft/internal/slice"
+	"weft/internal/text"
 	"weft/plan"
 )
 
@@ -93,11 +94,11 @@ func (r *Report) covers() (out []string) {
 		}
 	}
 	if len(pairs) > 0 {
-		text := fmt.Sprintf("%s over %s, %s", count(len(pairs), "pair", "pairs"), count(len(planes), "plane", "planes"), count(len(m.Result.Rows), "flow", "flows"))
+		sum := fmt.Sprintf("%s over %s, %s", text.Count(len(pairs), "pair", "pairs"), text.Count(len(planes), "plane", "planes"), text.Count(len(m.Result.Rows), "flow", "flows"))
 		if bad > 0 {
-			text += fmt.Sprintf(", %d of which could not be measured", bad)
+			sum += fmt.Sprintf(", %d of which could not be measured", bad)
 		}
-		out = append(out, text)
+		out = append(out, sum)
 	}
 	tally, not := map[prove.Verdict]int{}, []string{}
 	for _, l := range Lines(m.Result) {
@@ -110,9 +111,9 @@ func (r *Report) covers() (out []string) {
 	if n := tally[prove.Partial]; n > 0 {
 		partly = fmt.Sprintf(", %d partial", n)
 	}
-	out = append(out, fmt.Sprintf("%s: %d pass, %d fail, %d inconclusive%s", count(len(Lines(m.Result)), "metric", "metrics"), tally[prove.Pass], tally[prove.Fail], tally[prove.Inconclusive], partly))
+	out = append(out, fmt.Sprintf("%s: %d pass, %d fail, %d inconclusive%s", text.Count(len(Lines(m.Result)), "metric", "metrics"), tally[prove.Pass], tally[prove.Fail], tally[prove.Inconclusive], partly))
 	if len(not) > 0 {
-		out = append(out, "Not measured everywhere: "+strings.Join(not[:min(len(not), mostRisky)], ", ")+more(len(not)-mostRisky))
+		out = append(out, "Not measured everywhere: "+strings.Join(not[:min(len(not), mostRisky)], ", ")+text.More(len(not)-mostRisky))
 	}
 	return out
 }
@@ -129,7 +130,7 @@ func (r *Report) headlined() *Measured {
 }
 
 // changed counts what the plan changes, and names what does most to traffic.
-func (r *Report) changed() (text string, out []risk) {
+func (r *Report) changed() (sum string, out []risk) {
 	if r.Plan == nil {
 		return "", nil
 	}
@@ -138,18 +139,18 @@ func (r *Report) changed() (text string, out []risk) {
 	for _, s := range steps {
 		by[s.Impact()]++
 	}
-	text = fmt.Sprintf("%s on %s", count(len(steps), "change", "changes"), count(r.Plan.Devices, "device", "devices"))
+	sum = fmt.Sprintf("%s on %s", text.Count(len(steps), "change", "changes"), text.Count(r.Plan.Devices, "device", "devices"))
 	for i := plan.ImpactDataLoss; i > plan.ImpactNone; i-- {
 		if by[i] > 0 {
-			text += fmt.Sprintf(", %d with impact %s", by[i], i)
+			sum += fmt.Sprintf(", %d with impact %s", by[i], i)
 		}
 	}
 	slices.SortStableFunc(steps, func(a, b plan.PlannedStep) int { return cmp.Compare(b.Impact(), a.Impact()) })
 	for _, s := range steps[:min(len(steps), mostRisky)] {
 		what := slice.Map(s.Changes, func(c plan.Change) string { return c.Path })
-		out = append(out, risk{s.ID.String(), strings.Join(what[:min(len(what), 3)], ", ") + more(len(what)-3), s.Impact().String()})
+		out = append(out, risk{s.ID.String(), strings.Join(what[:min(len(what), 3)], ", ") + text.More(len(what)-3), s.Impact().String()})
 	}
-	return text, out
+	return sum, out
 }
 
 // approved are the approvals of phases, and what was accepted without a verdict.
@@ -192,19 +193,4 @@ func (r *Report) gates() (out []gateLine, more int) {
 	slices.SortStableFunc(out, func(a, b gateLine) int { return cmp.Compare(b.Verdict.Severity(), a.Verdict.Severity()) })
 	n := min(len(out), mostGates)
 	return out[:n], len(out) - n
-}
-
-// more says how many are left out; "": none.
-func more(n int) string {
-	if n <= 0 {
-		return ""
-	}
-	return fmt.Sprintf(" and %d more", n)
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -12,6 +12,7 @@ import (
 
 	"weft/internal/prove"
 	"weft/internal/slice"
+	"weft/internal/text"
 	"weft/internal/view"
 	"weft/plan"
 )
@@ -94,7 +95,7 @@ func (r *Report) HTML(w io.Writer) error {
 		"rows":     func(res *prove.Result) []*prove.Row { return slices.Concat(res.Local, res.Rows) },
 		"paper":    func(steps []plan.PlannedStep) bool { return len(steps) > paperSteps },
 		"headline": func(h Headline) string { return h.text(r.Made) },
-		"blocks":   func() int { return prove.CompareBlocks }, "bytes": view.Size, "compares": view.Compares, "claims": r.claims, "notCounted": func() string { return notCounted }, "count": count, "rate": view.Rate, "gigabits": view.Gigabits, "cost": view.Cost,
+		"blocks":   func() int { return prove.CompareBlocks }, "bytes": view.Size, "compares": view.Compares, "claims": r.claims, "notCounted": func() string { return notCounted }, "count": text.Count, "rate": view.Rate, "gigabits": view.Gigabits, "cost": view.Cost,
 		"load": view.LoadWords, "loadKinds": view.LoadKinds, "loadNotes": view.LoadNotes,
 		"series": func(i int) int { return i % series },
 		"next":   func(i int) int { return i + 1 },

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"weft/internal/prove"
 	"weft/internal/slice"
+	"weft/internal/text"
 	"weft/internal/view"
 )
 
@@ -330,12 +330,9 @@ func drawStrand(c, labels *canvas, b *box, s strand, y float64) {
 }
 
 // fitted is a text that is about as wide as there is room: a letter of it takes 6 units.
-func fitted(text string, room float64) string {
+func fitted(label string, room float64) string {
 	most := int(room / 6.2)
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most-1]) + "…"
+	return text.Clip(label, most)
 }
 
 // rate is bits a second as people say them.

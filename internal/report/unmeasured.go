@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weft/internal/prove"
+	"weft/internal/text"
 )
 
 // A Gap is something that was not measured, and why.
@@ -20,7 +21,7 @@ const mostPlaces = 3
 
 // Where names its places, as far as they can be read.
 func (g Gap) Where() string {
-	return strings.Join(g.Places[:min(len(g.Places), mostPlaces)], ", ") + more(len(g.Places)-mostPlaces)
+	return strings.Join(g.Places[:min(len(g.Places), mostPlaces)], ", ") + text.More(len(g.Places)-mostPlaces)
 }
 
 // gaps collects what was not measured; the same thing for the same reason is one.

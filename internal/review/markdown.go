@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weft/internal/slice"
+	"weft/internal/text"
 	"weft/internal/view"
 	"weft/plan"
 )
@@ -60,7 +61,7 @@ func (p *Plan) Markdown(w io.Writer, limit int) error {
 	const tail = 400 // bytes for what says how much is missing
 	var b strings.Builder
 	b.WriteString(head)
-	var left []string
+	var left omitted
 	for _, s := range p.sections() {
 		room := limit - b.Len() - len(s.open) - len(s.close) - tail
 		n := 0
@@ -72,37 +73,37 @@ func (p *Plan) Markdown(w io.Writer, limit int) error {
 			b.WriteString(s.open + strings.Join(s.items[:n], "") + s.close)
 		}
 		if missing := len(s.items) - n; missing > 0 {
-			left = append(left, count(missing, s.what[0], s.what[1]))
+			left.add(missing, s.what)
 			if n > 0 {
 				limit = b.Len() + tail // the order holds: nothing of what comes later fits
 			}
 		}
 	}
-	if left != nil {
-		fmt.Fprintf(&b, "\n**Not shown for want of room: %s.** `weft show FILE` shows all of it.\n", summed(left))
+	if left.order != nil {
+		fmt.Fprintf(&b, "\n**Not shown for want of room: %s.** `weft show FILE` shows all of it.\n", left.text())
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// summed adds up what is missing of the same.
-func summed(left []string) string {
-	sums, order := map[string]int{}, []string{}
-	for _, text := range left {
-		var n int
-		var what string
-		_, _ = fmt.Sscanf(text, "%d", &n) // count wrote it
-		_, what, _ = strings.Cut(text, " ")
-		what = strings.TrimSuffix(what, "s")
-		if sums[what] == 0 {
-			order = append(order, what)
-		}
-		sums[what] += n
+// omitted counts what does not fit, by its name (one, many) in the order of the sections.
+type omitted struct {
+	order [][2]string
+	sums  map[[2]string]int
+}
+
+func (o *omitted) add(n int, what [2]string) {
+	if o.sums == nil {
+		o.sums = map[[2]string]int{}
 	}
-	for i, what := range order {
-		order[i] = count(sums[what], what, what+"s")
+	if o.sums[what] == 0 {
+		o.order = append(o.order, what)
 	}
-	return strings.Join(order, ", ")
+	o.sums[what] += n
+}
+
+func (o *omitted) text() string {
+	return strings.Join(slice.Map(o.order, func(what [2]string) string { return text.Count(o.sums[what], what[0], what[1]) }), ", ")
 }
 
 // Marker is by what a comment on the plans of an owner is found again.
@@ -127,10 +128,10 @@ func (p *Plan) first() string {
 		parts = append(parts, "worst impact **"+worst.String()+"**")
 	}
 	if n := len(p.Refusals); n > 0 {
-		parts = append(parts, "**"+count(n, "refusal", "refusals")+": it cannot be applied**")
+		parts = append(parts, "**"+text.Count(n, "refusal", "refusals")+": it cannot be applied**")
 	}
 	if n := len(p.Unreachable()); n > 0 {
-		parts = append(parts, "**"+count(n, "device was", "devices were")+" not read**")
+		parts = append(parts, "**"+text.Count(n, "device was", "devices were")+" not read**")
 	}
 	var windows []string
 	for _, ph := range p.Phases {
@@ -141,7 +142,7 @@ func (p *Plan) first() string {
 	phased := slices.ContainsFunc(p.Steps, func(s plan.PlannedStep) bool { return s.Phase != "" })
 	switch {
 	case len(windows) > maxWindows:
-		parts = append(parts, "windows: "+strings.Join(windows[:maxWindows], ", ")+fmt.Sprintf(" and %d more", len(windows)-maxWindows))
+		parts = append(parts, "windows: "+text.List(windows, maxWindows))
 	case len(p.Phases) > 0:
 		parts = append(parts, "windows: "+cmp.Or(strings.Join(windows, ", "), "any time"))
 	case phased:
@@ -200,7 +201,7 @@ func (p *Plan) phases() []section {
 		if name != "" {
 			title = "Phase " + html(name)
 		}
-		title += ": " + count(len(part), "resource", "resources") + ", worst impact " + part[0].Impact().String()
+		title += ": " + text.Count(len(part), "resource", "resources") + ", worst impact " + part[0].Impact().String()
 		title += p.restarts(name)
 		if i := slices.IndexFunc(p.Phases, func(ph Phase) bool { return ph.Name == name }); i >= 0 {
 			title += p.Phases[i].terms()
@@ -224,14 +225,14 @@ func (p *Plan) restarts(phase string) string {
 			needed++
 		}
 	}
-	text := ""
+	note := ""
 	if rolling > 0 {
-		text += ", empties and restarts " + count(rolling, "host", "hosts") + " one after another"
+		note += ", empties and restarts " + text.Count(rolling, "host", "hosts") + " one after another"
 	}
 	if needed > 0 {
-		text += ", in force from the next start of " + count(needed, "host", "hosts") + ", which nothing restarts"
+		note += ", in force from the next start of " + text.Count(needed, "host", "hosts") + ", which nothing restarts"
 	}
-	return text
+	return note
 }
 
 // terms are what stands before and behind a phase.
@@ -265,7 +266,7 @@ func (p *Plan) step(s plan.PlannedStep) string {
 	b.WriteByte('\n')
 	for i, c := range s.Changes {
 		if i == maxChanges {
-			fmt.Fprintf(&b, "  - and %s\n", count(len(s.Changes)-i, "more change", "more changes"))
+			fmt.Fprintf(&b, "  - and %s\n", text.Count(len(s.Changes)-i, "more change", "more changes"))
 			break
 		}
 		fmt.Fprintf(&b, "  - %s: %s → %s\n", code(c.Path), code(c.Before), code(c.After))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"weft/internal/text"
 	"weft/internal/view"
 	"weft/inventory/problem"
 	"weft/plan"
@@ -233,15 +234,15 @@ func (l *Log) Plan(p *plan.Plan) {
 		if impact >= plan.ImpactLinkFlap {
 			level = "warning"
 		}
-		text := s.ID.String() + " would change:"
+		message := s.ID.String() + " would change:"
 		for i, c := range s.Changes {
 			if i == maxChanges {
-				text += fmt.Sprintf(" and %d more", len(s.Changes)-i)
+				message += text.More(len(s.Changes) - i)
 				break
 			}
-			text += fmt.Sprintf(" %s %q → %q;", c.Path, short(c.Before), short(c.After))
+			message += fmt.Sprintf(" %s %q → %q;", c.Path, short(c.Before), short(c.After))
 		}
-		l.add("plan/"+impact.String(), "a change with the impact "+impact.String(), "", level, text, s.ID.String(), s.Range)
+		l.add("plan/"+impact.String(), "a change with the impact "+impact.String(), "", level, message, s.ID.String(), s.Range)
 	}
 	for _, x := range p.Left {
 		l.add("plan/left-alone", "not as declared, and left alone", "", "note", x.Device+": "+x.Text, x.Device+"\x00"+x.ID.String()+"\x00"+x.Text, hcl.Range{})

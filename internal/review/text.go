@@ -96,10 +96,3 @@ func html(text string) string {
 	}
 	return b.String() + "</code>"
 }
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}

@@ -11,6 +11,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/store"
+	"weft/internal/text"
 	"weft/plan"
 )
 
@@ -175,6 +176,6 @@ func (c *crew) say(ctx context.Context, since idleSites, open []string) {
 			Data: map[string]any{"sites": idle, "since": since[idle[0]].UTC().Format(time.RFC3339)}})
 	}
 	if busy != nil {
-		c.run.env.emit(plan.Event{Type: plan.EventHeartbeat, Message: fmt.Sprintf("waiting for the workers of %d sites: %s", len(busy), hint.Few(busy, ", ")), Data: map[string]any{"busy": len(busy)}})
+		c.run.env.emit(plan.Event{Type: plan.EventHeartbeat, Message: fmt.Sprintf("waiting for the workers of %d sites: %s", len(busy), text.Few(busy, ", ")), Data: map[string]any{"busy": len(busy)}})
 	}
 }

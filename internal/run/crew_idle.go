@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weft/internal/hint"
+	"weft/internal/text"
 )
 
 // idleSites are sites without a worker, with the time since when that is known.
@@ -26,7 +27,7 @@ func (s idleSites) text(sites []string) string {
 	for _, site := range sites {
 		parts = append(parts, fmt.Sprintf("%s (since %s)", site, s[site].Format(time.TimeOnly)))
 	}
-	return "no worker has taken up the part of " + hint.Few(parts, ", ")
+	return "no worker has taken up the part of " + text.Few(parts, ", ")
 }
 
 // An idleError is that nobody took up what sites were asked. The store is there.

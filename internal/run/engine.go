@@ -11,6 +11,7 @@ import (
 
 	"weft/internal/prove"
 	"weft/internal/slice"
+	"weft/internal/text"
 	"weft/internal/view"
 	"weft/internal/wait"
 	"weft/plan"
@@ -181,7 +182,7 @@ func uncovered(v prove.Verdict, why string, accepted []string, res *prove.Result
 			parts = append(parts, "not judged, which was accepted: "+strings.Join(accepted, ", "))
 		}
 		if len(c.Allowed) > 0 {
-			parts = append(parts, "not measured, which allow_unmeasured allows: "+view.SomeOf(c.Allowed))
+			parts = append(parts, "not measured, which allow_unmeasured allows: "+text.List(c.Allowed, mostNamed))
 		}
 	}
 	return strings.Join(parts, "; ")

@@ -11,6 +11,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/store"
+	"weft/internal/text"
 	"weft/plan"
 	"weft/plan/rollout"
 )
@@ -63,11 +64,12 @@ const Closed rollout.State = "ended"
 // in the journal.
 const longest = 8 << 10
 
-func clip(text string) string {
-	if len(text) <= longest {
-		return text
+func clip(reason string) string {
+	head, missing := text.Head(reason, longest)
+	if missing == 0 {
+		return reason
 	}
-	return text[:longest] + "… (the journal has all of it)"
+	return head + "… (the journal has all of it)"
 }
 
 // Plain reports whether it is a plan that is carried out at once.
@@ -256,7 +258,7 @@ func (r *Records) Named(ctx context.Context, name string, simulated bool) (*Reco
 	case 1:
 		return r.Find(ctx, found[0])
 	}
-	return nil, because(Misused, fmt.Errorf("%s is the beginning of %d runs: %s", name, len(found), hint.Few(found, ", ")))
+	return nil, because(Misused, fmt.Errorf("%s is the beginning of %d runs: %s", name, len(found), text.Few(found, ", ")))
 }
 
 // noSuch says which runs there are instead, the latest of them.

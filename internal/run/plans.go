@@ -10,6 +10,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/store"
+	"weft/internal/text"
 	"weft/plan"
 )
 
@@ -68,10 +69,10 @@ func (r *Records) PlanText(ctx context.Context, digest string) ([]byte, error) {
 	case len(found) == 0:
 		return nil, because(Misused, hint.Wrap(fmt.Errorf("no plan %q is kept in %s", digest, r.Where()), "weft plan --out FILE keeps one there"))
 	case len(found) > 1:
-		return nil, because(Misused, fmt.Errorf("%s is the beginning of %d plans: %s", digest, len(found), hint.Few(found, ", ")))
+		return nil, because(Misused, fmt.Errorf("%s is the beginning of %d plans: %s", digest, len(found), text.Few(found, ", ")))
 	}
-	text, err := readBlob(ctx, s, store.Digest(found[0]), plan.MaxFile)
-	return text, r.trouble(err)
+	blob, err := readBlob(ctx, s, store.Digest(found[0]), plan.MaxFile)
+	return blob, r.trouble(err)
 }
 
 // Begun finds the rollout's run that a plan has started already, to go on with it; nil:

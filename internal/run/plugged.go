@@ -11,6 +11,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/prove"
 	"weft/internal/slice"
+	"weft/internal/text"
 	"weft/inventory"
 	"weft/plan"
 )
@@ -59,7 +60,7 @@ func (s *Site) look(ctx context.Context, made *plan.Plan) (*cableLook, error) {
 	}
 	mend := "plug the cables as declared"
 	if len(found.Swaps) > 0 {
-		mend = hint.Few(found.Swaps, "; ")
+		mend = text.Few(found.Swaps, "; ")
 	}
 	out := &cableLook{found: found}
 	for _, c := range found.Cables {
@@ -67,11 +68,11 @@ func (s *Site) look(ctx context.Context, made *plan.Plan) (*cableLook, error) {
 			continue
 		}
 		id := plan.ID{Device: c.Switch, Kind: "port", Name: c.Port}
-		text := fmt.Sprintf("%s %s hears %s, declared is %s", c.Switch, c.Port, c.Hears, c.Wants)
+		message := fmt.Sprintf("%s %s hears %s, declared is %s", c.Switch, c.Port, c.Hears, c.Wants)
 		if slices.Contains(freed[s.switchAt(c.Switch)], c.Port) {
-			text = fmt.Sprintf("%s %s, which would be reverted, hears %s: %s", c.Switch, c.Port, c.Hears, c.Why)
+			message = fmt.Sprintf("%s %s, which would be reverted, hears %s: %s", c.Switch, c.Port, c.Hears, c.Why)
 		}
-		out.wrong = append(out.wrong, plan.Refusal{ID: id, Range: at[id], Text: text, Hint: mend + ", or change the links; see weft verify cabling"})
+		out.wrong = append(out.wrong, plan.Refusal{ID: id, Range: at[id], Text: message, Hint: mend + ", or change the links; see weft verify cabling"})
 	}
 	return out, nil
 }
@@ -100,14 +101,14 @@ func (s *Site) plugged(ctx context.Context, made *plan.Plan) error {
 	if err != nil || seen == nil {
 		return err
 	}
-	if text := unproven(seen.found.Cables); text != "" {
-		emit(&s.Input, plan.Event{Type: plan.EventNote, Level: "warn", Message: text})
+	if message := unproven(seen.found.Cables); message != "" {
+		emit(&s.Input, plan.Event{Type: plan.EventNote, Level: "warn", Message: message})
 	}
 	if len(seen.wrong) == 0 {
 		return nil
 	}
 	texts := slice.Map(seen.wrong, func(r plan.Refusal) string { return r.Text })
-	return hint.Wrap(fmt.Errorf("LLDP contradicts the links, nothing was changed: %s", hint.Few(texts, "; ")), "%s", seen.wrong[0].Hint)
+	return hint.Wrap(fmt.Errorf("LLDP contradicts the links, nothing was changed: %s", text.Few(texts, "; ")), "%s", seen.wrong[0].Hint)
 }
 
 // switchAt is the switch with an HCL address.
@@ -142,7 +143,7 @@ func unproven(cables []prove.Cable) string {
 		return ""
 	}
 	for i, why := range whys {
-		whys[i] = hint.Few(at[why], ", ") + ": " + why
+		whys[i] = text.Few(at[why], ", ") + ": " + why
 	}
 	return fmt.Sprintf("cabling is not proven at %d of %d ports: %s", n, len(cables), strings.Join(whys, "; "))
 }

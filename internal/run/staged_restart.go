@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"weft/internal/text"
 	"weft/internal/wait"
 	"weft/inventory"
 	"weft/plan"
@@ -92,9 +92,9 @@ func (s *staged) comesBack(ctx context.Context, how rollout.Restart) error {
 		if err == nil && len(missing) == 0 {
 			return nil
 		}
-		if text := someOf(missing); err == nil && text != said && ctx.Err() == nil {
-			said = text
-			s.says(how.Device, "not back yet: "+text)
+		if list := text.List(missing, mostNamed); err == nil && list != said && ctx.Err() == nil {
+			said = list
+			s.says(how.Device, "not back yet: "+list)
 		}
 		if !wait.For(ctx, restartPause) {
 			return fmt.Errorf("%s has started, and not everything came back (%w): %w", how.Device, context.Cause(ctx), cmp.Or(err, errors.New(said)))
@@ -136,14 +136,8 @@ func (s *staged) missing(ctx context.Context, how rollout.Restart) (names []stri
 	return names, nil
 }
 
-// someOf names a few.
-func someOf(names []string) string {
-	const shown = 5
-	if more := len(names) - shown; more > 0 {
-		names = append(slices.Clone(names[:shown]), fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(names, ", ")
-}
+// mostNamed is the number of names in one message.
+const mostNamed = 5
 
 // emptier is who will empty a host, as far as that is known: not all vCenters may be open.
 func (s *Site) emptier(server string) string {

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"weft/internal/hint"
 	"weft/internal/prove"
 	"weft/internal/store"
+	"weft/internal/text"
 	"weft/plan"
 )
 
@@ -222,7 +222,7 @@ func (w *Worker) mark(ctx context.Context, s *staged, t *task, o *outcome) {
 	in := s.site.Input
 	of := sitesOf(s.site.Model)
 	if t.Mark == nil || t.Mark.Owner != in.Owner || slices.ContainsFunc(t.Devices, func(d string) bool { return of[d] != w.Site }) {
-		o.note(because(Misused, fmt.Errorf("marks of owner %q on %s are asked for, which is not of this site", in.Owner, hint.Few(t.Devices, ", "))))
+		o.note(because(Misused, fmt.Errorf("marks of owner %q on %s are asked for, which is not of this site", in.Owner, text.Few(t.Devices, ", "))))
 		return
 	}
 	if other := "sha256-" + t.Mark.Plan; t.Do == jobMark && (t.Mark.Run != s.run.ID || other != string(s.digest)) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weft/internal/hint"
+	"weft/internal/text"
 	"weft/plan"
 )
 
@@ -70,7 +71,7 @@ func appliedDevices(w io.Writer, p *plan.Plan, r *plan.Result, s Style) {
 		}
 		fmt.Fprintf(w, "  %s %s  %s", mark, d.Device, d.Outcome)
 		if done > 0 {
-			fmt.Fprintf(w, ", %s", count(done, "change", "changes"))
+			fmt.Fprintf(w, ", %s", text.Count(done, "change", "changes"))
 		}
 		fmt.Fprintln(w)
 		if d.Err != nil {

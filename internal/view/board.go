@@ -12,6 +12,7 @@ import (
 
 	"weft/internal/prove"
 	"weft/internal/tally"
+	"weft/internal/text"
 )
 
 // How much a board shows.
@@ -141,12 +142,12 @@ func (b *Board) rates(now *prove.Snapshot) map[string]planeLook {
 // Show writes the board in place of what is on the terminal; r is the last look.
 func (b *Board) Show(w io.Writer, r *prove.Result, at time.Time, s Style) {
 	fmt.Fprint(w, s.order("[H"), s.order("[2J"))
-	fmt.Fprintf(w, "%s  %s since %s  %s\n", s.dress(bold, at.Format(time.TimeOnly)), count(b.all, "look", "looks"), b.begun.Format(time.TimeOnly), s.dress(bold, "verdict: "+Conclusion(r)))
+	fmt.Fprintf(w, "%s  %s since %s  %s\n", s.dress(bold, at.Format(time.TimeOnly)), text.Count(b.all, "look", "looks"), b.begun.Format(time.TimeOnly), s.dress(bold, "verdict: "+Conclusion(r)))
 	for _, name := range b.planes[:min(len(b.planes), boardPlanes)] {
 		b.plane(w, s, name)
 	}
 	if n := len(b.planes) - boardPlanes; n > 0 {
-		fmt.Fprintf(w, "%s\n", s.dress(faint, count(n, "plane more", "planes more")))
+		fmt.Fprintf(w, "%s\n", s.dress(faint, text.Count(n, "plane more", "planes more")))
 	}
 	b.worst(w, s)
 	b.bad(w, r, s)
@@ -183,7 +184,7 @@ func (b *Board) plane(w io.Writer, s Style, name string) {
 		if v := values[len(values)-1]; known(v) {
 			last = line.told(v)
 		}
-		fmt.Fprintf(w, "  %s %s %s\n", pad(line.title, 7), pad(trend(values), boardLooks), last)
+		fmt.Fprintf(w, "  %s %s %s\n", text.Pad(line.title, 7), text.Pad(trend(values), boardLooks), last)
 	}
 	if !shown {
 		fmt.Fprintf(w, "  %s\n", s.dress(faint, string(prove.NotMeasured)))
@@ -207,7 +208,7 @@ func (b *Board) worst(w io.Writer, s Style) {
 			}
 			values = append(values, v)
 		}
-		fmt.Fprintf(w, "  %s %s %s\n", pad(trend(values), boardLooks), padLeft(Duration(time.Duration(pairs[name])), 8), name)
+		fmt.Fprintf(w, "  %s %s %s\n", text.Pad(trend(values), boardLooks), text.PadLeft(Duration(time.Duration(pairs[name])), 8), name)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"weft/internal/prove"
+	"weft/internal/text"
 )
 
 // compared shows what was measured in turn: a line for each way, and for each pair how
@@ -21,24 +22,24 @@ func compared(w io.Writer, s Style, r *prove.Result) {
 			size = c.Size
 			fmt.Fprintf(w, "%s reads compared, in turn: latency one at a time, the rest with %d under way for %s in each block; ± is 95 %% of confidence\n", s.dress(bold, Size(size)), c.Depth, c.Runtime)
 			fmt.Fprintln(w, s.dress(faint, fmt.Sprintf("  %s %s %s %s %s %s %s %s %s %s",
-				pad("initiator", 20), pad("target", 22), pad("plane", 5), pad("over", 9),
-				padLeft("p50", 8), padLeft("p99", 8), padLeft("p99.9", 8), padLeft("IOPS", 8), padLeft("Gbit/s", 14), padLeft("CPU µs/Gbit", 16))))
+				text.Pad("initiator", 20), text.Pad("target", 22), text.Pad("plane", 5), text.Pad("over", 9),
+				text.PadLeft("p50", 8), text.PadLeft("p99", 8), text.PadLeft("p99.9", 8), text.PadLeft("IOPS", 8), text.PadLeft("Gbit/s", 14), text.PadLeft("CPU µs/Gbit", 16))))
 		}
 		for _, way := range c.Ways {
 			target := short(c.Target)
 			if c.Target == "" {
 				target = way.Device
 			}
-			fmt.Fprintf(w, "  %s %s %s %s ", pad(short(c.Initiator), 20), pad(target, 22), pad(c.Plane, 5), pad(way.Over, 9))
+			fmt.Fprintf(w, "  %s %s %s %s ", text.Pad(short(c.Initiator), 20), text.Pad(target, 22), text.Pad(c.Plane, 5), text.Pad(way.Over, 9))
 			if why := way.Why; why != "" {
 				fmt.Fprintln(w, s.dress(map[bool]string{true: faint, false: red}[way.Untried], string(prove.NotMeasured)+": "+why))
 				continue
 			}
-			fmt.Fprintf(w, "%s %s %s %s %s %s\n", padLeft(Duration(way.P50), 8), padLeft(Duration(way.P99), 8), padLeft(Duration(way.P999), 8),
-				padLeft(give(way.IOPS, 1, "%.0f"), 8), padLeft(spread(way.Bits, 1e9), 14), padLeft(spread(way.Cost, 1), 16))
+			fmt.Fprintf(w, "%s %s %s %s %s %s\n", text.PadLeft(Duration(way.P50), 8), text.PadLeft(Duration(way.P99), 8), text.PadLeft(Duration(way.P999), 8),
+				text.PadLeft(give(way.IOPS, 1, "%.0f"), 8), text.PadLeft(spread(way.Bits, 1e9), 14), text.PadLeft(spread(way.Cost, 1), 16))
 		}
-		for _, text := range Compares(c) {
-			fmt.Fprintf(w, "      %s\n", text)
+		for _, line := range Compares(c) {
+			fmt.Fprintf(w, "      %s\n", line)
 		}
 	}
 	if len(r.Compared) > 0 {

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"weft/internal/slice"
+	"weft/internal/text"
 )
 
 // A Ran is a command on one device, and what came of it.
@@ -51,7 +52,7 @@ func Exec(w io.Writer, list []Ran, s Style) {
 		}
 		adviceLine(w, r.Hint)
 	}
-	sum := fmt.Sprintf("%s: %d done", count(len(list), "device", "devices"), good)
+	sum := fmt.Sprintf("%s: %d done", text.Count(len(list), "device", "devices"), good)
 	if bad > 0 {
 		sum += fmt.Sprintf(", %d with another exit status", bad)
 	}

@@ -5,10 +5,10 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"weft/internal/findings"
 	"weft/internal/slice"
+	"weft/internal/text"
 )
 
 // A Table is rows under a head.
@@ -117,14 +117,14 @@ func (t Table) show(w io.Writer, s Style) {
 	widths := make([]int, len(t.Head))
 	for _, row := range t.Rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], text.Width(cell))
 		}
 	}
 	line := func(cells []string) string {
 		var kept []string
 		for i, cell := range cells {
 			if widths[i] > 0 {
-				kept = append(kept, pad(orNothing(cell), max(widths[i], utf8.RuneCountInString(t.Head[i]))))
+				kept = append(kept, text.Pad(orNothing(cell), max(widths[i], text.Width(t.Head[i]))))
 			}
 		}
 		return strings.TrimRight(strings.Join(kept, "  "), " ")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"weft/internal/slice"
+	"weft/internal/text"
 	"weft/plan"
 )
 
@@ -106,11 +107,11 @@ func (g *group) changes(w io.Writer, o Options) {
 	}
 	for n, c := range g.steps[0].Changes {
 		if g.same(n) {
-			fmt.Fprintln(w, o.folded(fmt.Sprintf("    %s  %s → %s%s", pad(c.Path, width), orNothing(c.Before), orNothing(c.After), o.milder(c, g.steps[0]))))
+			fmt.Fprintln(w, o.folded(fmt.Sprintf("    %s  %s → %s%s", text.Pad(c.Path, width), orNothing(c.Before), orNothing(c.After), o.milder(c, g.steps[0]))))
 			continue
 		}
 		if len(g.steps[0].Changes) > 1 && !o.Lines && len(g.steps) > mostShown {
-			fmt.Fprintf(w, "    %s  another on each; see --show-config\n", pad(c.Path, width))
+			fmt.Fprintf(w, "    %s  another on each; see --show-config\n", text.Pad(c.Path, width))
 			continue
 		}
 		wide := 0
@@ -119,11 +120,11 @@ func (g *group) changes(w io.Writer, o Options) {
 		}
 		for i, s := range g.steps {
 			if i == mostShown && !o.Lines && len(g.steps) > mostShown+1 {
-				fmt.Fprintf(w, "    %s  and %d more; see --show-config\n", pad("", width), len(g.steps)-i)
+				fmt.Fprintf(w, "    %s  and %d more; see --show-config\n", text.Pad("", width), len(g.steps)-i)
 				break
 			}
 			c := s.Changes[n]
-			fmt.Fprintln(w, o.folded(fmt.Sprintf("    %s  %s  %s → %s", pad(c.Path, width), pad(s.ID.Device+" "+s.ID.Name, wide), orNothing(c.Before), orNothing(c.After))))
+			fmt.Fprintln(w, o.folded(fmt.Sprintf("    %s  %s  %s → %s", text.Pad(c.Path, width), text.Pad(s.ID.Device+" "+s.ID.Name, wide), orNothing(c.Before), orNothing(c.After))))
 		}
 	}
 }
@@ -147,30 +148,30 @@ func (g *group) same(n int) bool {
 
 // ledger shows in one line what devices learn about which devices there are.
 func (g *group) ledger(w io.Writer, o Options) {
-	devices := count(len(g.steps), "server", "servers")
+	devices := text.Count(len(g.steps), "server", "servers")
 	for _, c := range g.steps[0].Changes {
-		text := devices + " will remember which devices are ours"
+		what := devices + " will remember which devices are ours"
 		switch {
 		case c.Path == "revert":
-			text = "what an apply that did not end changed is proven and kept on " + devices
+			what = "what an apply that did not end changed is proven and kept on " + devices
 		case c.Path == "lease":
-			text = fmt.Sprintf("a lease is removed from %s: %s", devices, c.Before)
+			what = fmt.Sprintf("a lease is removed from %s: %s", devices, c.Before)
 		case c.Path == "uploads":
-			text = fmt.Sprintf("files that were being uploaded are removed from %s: %s", devices, c.Before)
+			what = fmt.Sprintf("files that were being uploaded are removed from %s: %s", devices, c.Before)
 		case c.Path == "protected":
-			text = protection(c) + " on " + devices
+			what = protection(c) + " on " + devices
 		case c.Path == "adopted":
-			text = fmt.Sprintf("no longer declared, and left as it was found: %s on %s", c.Before, devices)
+			what = fmt.Sprintf("no longer declared, and left as it was found: %s on %s", c.Before, devices)
 		case c.Path != "devices":
-			text = "what weft did is forgotten on " + devices
+			what = "what weft did is forgotten on " + devices
 		case c.Before != "" && c.After != "":
-			text = fmt.Sprintf("%s will remember %s instead of %s as ours", devices, c.After, c.Before)
+			what = fmt.Sprintf("%s will remember %s instead of %s as ours", devices, c.After, c.Before)
 		case c.Before != "":
-			text = fmt.Sprintf("%s will forget %s", devices, c.Before)
+			what = fmt.Sprintf("%s will forget %s", devices, c.Before)
 		case c.After != "":
-			text = fmt.Sprintf("%s will remember that %s: %s", devices, ours(c.After), c.After)
+			what = fmt.Sprintf("%s will remember that %s: %s", devices, ours(c.After), c.After)
 		}
-		fmt.Fprintf(w, "\n%s %s  %s  %s\n", o.dress(yellow, "~"), o.dress(bold, "ledger"), text, o.dress(faint, "impact none"))
+		fmt.Fprintf(w, "\n%s %s  %s  %s\n", o.dress(yellow, "~"), o.dress(bold, "ledger"), what, o.dress(faint, "impact none"))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"weft/internal/findings"
 	"weft/internal/prove"
 	"weft/internal/slice"
+	"weft/internal/text"
 )
 
 // A Metric is what one line of judgements is about.
@@ -50,8 +51,8 @@ func judgements(w io.Writer, s Style, r *prove.Result) {
 		if worst.Measured() && slices.ContainsFunc(of, func(j prove.Judgement) bool { return j.Verdict == prove.Pass || j.Verdict == prove.Fail }) {
 			said = fmt.Sprintf("  "+against, Value(worst, worst.Value), Value(worst, worst.Limit))
 		}
-		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %s %s  %s%s", verdict(s, of), pad(k.Validation+"."+k.Name, 22),
-			pad(Passed(of), 16), said), " "))
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %s %s  %s%s", verdict(s, of), text.Pad(k.Validation+"."+k.Name, 22),
+			text.Pad(Passed(of), 16), said), " "))
 		if notes := places(of, func(j prove.Judgement) string { return j.Note }); notes != "" {
 			fmt.Fprintf(w, "      %s\n", s.dress(faint, notes))
 		}
@@ -157,17 +158,17 @@ func places(js []prove.Judgement, of func(prove.Judgement) string) string {
 	var order []string
 	many := map[string]int{}
 	for _, j := range js {
-		text := of(j)
-		if text == "" {
+		note := of(j)
+		if note == "" {
 			continue
 		}
-		if many[text] == 0 {
-			order = append(order, text)
+		if many[note] == 0 {
+			order = append(order, note)
 		}
-		many[text]++
+		many[note]++
 	}
 	for i, note := range order {
-		order[i] = fmt.Sprintf("%s (%s)", note, count(many[note], "place", "places"))
+		order[i] = fmt.Sprintf("%s (%s)", note, text.Count(many[note], "place", "places"))
 	}
 	return strings.Join(order, "; ")
 }

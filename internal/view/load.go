@@ -7,6 +7,7 @@ import (
 
 	"weft/internal/prove"
 	"weft/internal/slice"
+	"weft/internal/text"
 )
 
 // LoadWords say what a load does: 70/30 randrw of 4 KiB, 4 × 16 under way.
@@ -33,16 +34,16 @@ func loads(w io.Writer, s Style, list []*prove.Load) {
 			what = now
 			fmt.Fprintln(w, s.dress(bold, what))
 			fmt.Fprintln(w, s.dress(faint, fmt.Sprintf("  %s %s %s %s %s %s %s %s %s %s",
-				pad("initiator", 20), pad("target", 22), pad("plane", 5), pad("over", 9), pad("", 6),
-				padLeft("p50", 8), padLeft("p99", 8), padLeft("p99.9", 8), padLeft("IOPS", 8), padLeft("Gbit/s", 8))))
+				text.Pad("initiator", 20), text.Pad("target", 22), text.Pad("plane", 5), text.Pad("over", 9), text.Pad("", 6),
+				text.PadLeft("p50", 8), text.PadLeft("p99", 8), text.PadLeft("p99.9", 8), text.PadLeft("IOPS", 8), text.PadLeft("Gbit/s", 8))))
 		}
-		head := fmt.Sprintf("  %s %s %s %s", pad(short(l.Initiator), 20), pad(short(l.Target), 22), pad(l.Plane, 5), pad(strings.TrimSpace(l.Over()+" "+l.Mode), 9))
+		head := fmt.Sprintf("  %s %s %s %s", text.Pad(short(l.Initiator), 20), text.Pad(short(l.Target), 22), text.Pad(l.Plane, 5), text.Pad(strings.TrimSpace(l.Over()+" "+l.Mode), 9))
 		if l.Why != "" {
 			fmt.Fprintf(w, "%s %s\n", head, s.dress(map[bool]string{true: faint, false: red}[l.Untried], string(prove.NotMeasured)+": "+l.Why))
 			continue
 		}
 		for _, k := range LoadKinds(l) {
-			fmt.Fprintf(w, "%s %s %s %s %s %s\n", head, pad(k.Name, 6), padLeft(Duration(k.P50), 8), padLeft(Duration(k.P99), 8), padLeft(Duration(k.P999), 8), k.whole())
+			fmt.Fprintf(w, "%s %s %s %s %s %s\n", head, text.Pad(k.Name, 6), text.PadLeft(Duration(k.P50), 8), text.PadLeft(Duration(k.P99), 8), text.PadLeft(Duration(k.P999), 8), k.whole())
 		}
 		for _, note := range LoadNotes(l) {
 			fmt.Fprintln(w, "      "+note)
@@ -73,7 +74,7 @@ func (k LoadKind) whole() string {
 	if k.IOPS == 0 {
 		return ""
 	}
-	return padLeft(number(k.IOPS), 8) + " " + padLeft(number(k.Gbit), 8)
+	return text.PadLeft(number(k.IOPS), 8) + " " + text.PadLeft(number(k.Gbit), 8)
 }
 
 // LoadKinds are the kinds of commands that a load has done.

@@ -11,6 +11,7 @@ import (
 	"weft/internal/findings"
 	"weft/internal/prove"
 	"weft/internal/slice"
+	"weft/internal/text"
 )
 
 const (
@@ -50,15 +51,15 @@ func told(row *prove.Row) bool { return !row.Unprobed && row.Why == "" && row.Sa
 // unmeasured shows rows without a latency: those with one cause are one entry.
 func unmeasured(w io.Writer, s Style, rows []*prove.Row) {
 	of := func(row *prove.Row) findings.Finding {
-		text := row.Why + row.FirstErr
+		what := row.Why + row.FirstErr
 		if row.Unprobed {
-			text = string(prove.NotMeasured) + ": " + row.Why
+			what = string(prove.NotMeasured) + ": " + row.Why
 		}
 		where := short(row.Initiator)
 		if row.Plane != "" {
 			where += " → " + short(row.Target)
 		}
-		return findings.Finding{Cause: fmt.Sprint(row.Unprobed, planeOf(row)), Text: text, Place: findings.Place{Device: where}}
+		return findings.Finding{Cause: fmt.Sprint(row.Unprobed, planeOf(row)), Text: what, Place: findings.Place{Device: where}}
 	}
 	for _, e := range findings.Group(rows, s.Names, of) {
 		for i, v := range e.Variants {
@@ -66,11 +67,11 @@ func unmeasured(w io.Writer, s Style, rows []*prove.Row) {
 			if v.All[0].Unprobed {
 				color = faint
 			}
-			text := s.dress(color, v.Text)
+			what := s.dress(color, v.Text)
 			if i == mostVariants {
-				v, text = e.Rest(i), "of another kind each, see --verbose"
+				v, what = e.Rest(i), "of another kind each, see --verbose"
 			}
-			fmt.Fprintf(w, "  %s, %s: %s\n    %s\n", planeOf(v.All[0]), count(len(v.All), "pair", "pairs"), text,
+			fmt.Fprintf(w, "  %s, %s: %s\n    %s\n", planeOf(v.All[0]), text.Count(len(v.All), "pair", "pairs"), what,
 				findings.Wrap(v.Where(mostPlaces/2), screenWidth-4, "    "))
 			if i == mostVariants {
 				break
@@ -97,6 +98,6 @@ func worst(w io.Writer, s Style, r *prove.Result, of [2]string, rows []*prove.Ro
 			most, added = d, Duration(d)
 		}
 	}
-	fmt.Fprintf(w, "  %s %s %s %s %s %s %s %s\n", pad(fmt.Sprintf("worst of %d", len(rows)), pairWidth), pad(strings.TrimPrefix(of[0], "plane "), 5), pad(of[1], 9),
-		padLeft(Duration(p50), 8), padLeft(Duration(p99), 8), padLeft(Duration(p999), 8), padLeft(added, 8), padLeft(fmt.Sprint(samples), 8))
+	fmt.Fprintf(w, "  %s %s %s %s %s %s %s %s\n", text.Pad(fmt.Sprintf("worst of %d", len(rows)), pairWidth), text.Pad(strings.TrimPrefix(of[0], "plane "), 5), text.Pad(of[1], 9),
+		text.PadLeft(Duration(p50), 8), text.PadLeft(Duration(p99), 8), text.PadLeft(Duration(p999), 8), text.PadLeft(added, 8), text.PadLeft(fmt.Sprint(samples), 8))
 }

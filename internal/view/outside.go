@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"weft/internal/text"
 )
 
 // Outside is what applying a plan would use of the machine that applies it.
@@ -47,14 +49,14 @@ func (o *Outside) Show(w io.Writer, s Style) {
 		width = max(width, len([]rune(t.Call)))
 	}
 	for _, t := range o.Taken {
-		fmt.Fprintf(w, "  %s %s %s\n", pad(t.What, 8), pad(t.Call, min(width, 60)), t.Place+" ("+t.At+")")
+		fmt.Fprintf(w, "  %s %s %s\n", text.Pad(t.What, 8), text.Pad(t.Call, min(width, 60)), t.Place+" ("+t.At+")")
 		for _, g := range t.With {
 			fmt.Fprintf(w, "           %s\n", s.dress(faint, "with "+strings.Join(strings.Fields(g), " ")))
 		}
 	}
 	each := func(what string, list []string) {
 		for _, x := range list {
-			fmt.Fprintf(w, "  %s %s\n", pad(what, 8), x)
+			fmt.Fprintf(w, "  %s %s\n", text.Pad(what, 8), x)
 		}
 	}
 	each("value", o.Variables)
@@ -62,10 +64,10 @@ func (o *Outside) Show(w io.Writer, s Style) {
 	each("file", o.Files)
 	each("agent", o.Agents)
 	for _, h := range o.Hosts {
-		fmt.Fprintf(w, "  %s %s\n", pad("host", 8), h.text())
+		fmt.Fprintf(w, "  %s %s\n", text.Pad("host", 8), h.text())
 	}
-	for _, text := range o.Unknown {
-		fmt.Fprintf(w, "  %s %s\n", s.dress(yellow, pad("?", 8)), text)
+	for _, what := range o.Unknown {
+		fmt.Fprintf(w, "  %s %s\n", s.dress(yellow, text.Pad("?", 8)), what)
 	}
 }
 

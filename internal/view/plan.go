@@ -11,6 +11,7 @@ import (
 
 	"weft/internal/findings"
 	"weft/internal/slice"
+	"weft/internal/text"
 	"weft/plan"
 )
 
@@ -28,7 +29,7 @@ func Plan(w io.Writer, p *plan.Plan, o Options) {
 	planDevices(w, p, o)
 	for _, part := range byPhase(p.Steps) {
 		if part[0].Phase != "" {
-			fmt.Fprintf(w, "\n%s %s\n", o.dress(bold, "phase "+part[0].Phase), o.dress(faint, count(len(part), "step", "steps")))
+			fmt.Fprintf(w, "\n%s %s\n", o.dress(bold, "phase "+part[0].Phase), o.dress(faint, text.Count(len(part), "step", "steps")))
 		}
 		for _, g := range fold(part) {
 			g.show(w, o)
@@ -58,7 +59,7 @@ func runMark(w io.Writer, p *plan.Plan, s Style) {
 	}
 	if len(devices) > 0 {
 		fmt.Fprintf(w, "\n%s\n", s.dress(faint, fmt.Sprintf("apply marks %s for its run, until that has ended: /var/lib/weft/run.json on a server (in weft's folder there, on other systems than Linux), the directory weft-run.… on a switch",
-			count(len(devices), "device", "devices"))))
+			text.Count(len(devices), "device", "devices"))))
 	}
 }
 
@@ -83,18 +84,18 @@ func Drift(w io.Writer, p *plan.Plan, pending int, apart []plan.Refusal, o Optio
 		refusals(w, apart, "cannot be applied", o.Style)
 	}
 	leftAlone(w, p.Left, o.Style)
-	sum := fmt.Sprintf("Drift: %s changed since weft applied it.", count(p.Drifted(), "resource was", "resources were"))
+	sum := fmt.Sprintf("Drift: %s changed since weft applied it.", text.Count(p.Drifted(), "resource was", "resources were"))
 	if p.Drifted() == 0 && len(p.Unreachable()) == 0 {
 		sum = "No drift: what weft applied is as it was applied."
 	}
 	if lost := len(p.Unreachable()); lost > 0 {
-		sum += fmt.Sprintf(" %s not read: its drift is unknown.", count(lost, "device was", "devices were"))
+		sum += fmt.Sprintf(" %s not read: its drift is unknown.", text.Count(lost, "device was", "devices were"))
 	}
 	if pending > 0 {
-		sum += fmt.Sprintf(" %s declared and not applied yet: see weft plan.", count(pending, "change is", "changes are"))
+		sum += fmt.Sprintf(" %s declared and not applied yet: see weft plan.", text.Count(pending, "change is", "changes are"))
 	}
 	if len(apart) > 0 {
-		sum += fmt.Sprintf(" %s over what weft has not applied.", count(len(apart), "conflict", "conflicts"))
+		sum += fmt.Sprintf(" %s over what weft has not applied.", text.Count(len(apart), "conflict", "conflicts"))
 	}
 	fmt.Fprintf(w, "\n%s\n", o.dress(bold, sum))
 }
@@ -115,12 +116,12 @@ func turned(steps []plan.PlannedStep) []plan.PlannedStep {
 func Sum(p *plan.Plan) string {
 	c := p.Counts()
 	if p.Empty() {
-		text := fmt.Sprintf("Nothing to do: all of %s on %s as declared",
-			count(c.Resources-c.Left, "resource", "resources"), count(len(p.Devices), "device", "devices"))
+		sum := fmt.Sprintf("Nothing to do: all of %s on %s as declared",
+			text.Count(c.Resources-c.Left, "resource", "resources"), text.Count(len(p.Devices), "device", "devices"))
 		if c.Left > 0 {
-			text += fmt.Sprintf("; %d left alone", c.Left)
+			sum += fmt.Sprintf("; %d left alone", c.Left)
 		}
-		return text + unmanaged(c) + "."
+		return sum + unmanaged(c) + "."
 	}
 	parts := []string{fmt.Sprintf("%d to change", c.Changed-c.Pruned)}
 	if c.Pruned > 0 {
@@ -132,7 +133,7 @@ func Sum(p *plan.Plan) string {
 		}
 	}
 	if c.Unread > 0 && c.Unread == c.Resources {
-		parts[0] = fmt.Sprintf("what would change is not known: of %s none was read", count(c.Resources, "resource", "resources"))
+		parts[0] = fmt.Sprintf("what would change is not known: of %s none was read", text.Count(c.Resources, "resource", "resources"))
 	} else {
 		parts = append(parts, fmt.Sprintf("%d as declared", c.Converged))
 	}
@@ -158,7 +159,7 @@ func unmanaged(c plan.Counts) string {
 	if sum == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s left alone (%s)", count(sum, "unmanaged object", "unmanaged objects"), strings.Join(kinds, ", "))
+	return fmt.Sprintf("; %s left alone (%s)", text.Count(sum, "unmanaged object", "unmanaged objects"), strings.Join(kinds, ", "))
 }
 
 // onlooking names what else is on each device.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weft/internal/prove"
+	"weft/internal/text"
 )
 
 // Rehearsed says what a rehearsal has shown, and what it cannot show. twin is
@@ -21,7 +22,7 @@ func Rehearsed(w io.Writer, s Style, twin, applied string, unjudged, missing []s
 		fmt.Fprintf(w, "  %s %s\n", s.dress(green, "✓"), shown)
 	}
 	if len(missing) > 0 {
-		fmt.Fprintf(w, "  %s not measured: %s; gates of the real rollout pause there, unless allow_unmeasured of a validation names it\n", s.sign(prove.Partial), SomeOf(missing))
+		fmt.Fprintf(w, "  %s not measured: %s; gates of the real rollout pause there, unless allow_unmeasured of a validation names it\n", s.sign(prove.Partial), text.List(missing, mostMissing))
 	}
 	fmt.Fprintf(w, "\nNot shown by a twin\n")
 	if len(unjudged) > 0 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weft/internal/prove"
+	"weft/internal/text"
 	"weft/plan"
 	"weft/plan/rollout"
 )
@@ -22,9 +23,9 @@ func Rollout(w io.Writer, r *rollout.Run, p *plan.Plan, atWork string, s Style) 
 				all++
 			}
 		}
-		fmt.Fprintf(w, "  %s %s %s", s.phase(phase.State), pad(phase.Name, 16), pad(string(phase.State), 12))
+		fmt.Fprintf(w, "  %s %s %s", s.phase(phase.State), text.Pad(phase.Name, 16), text.Pad(string(phase.State), 12))
 		if all > 0 {
-			fmt.Fprintf(w, " %d of %s", len(phase.Steps), count(all, "step", "steps"))
+			fmt.Fprintf(w, " %d of %s", len(phase.Steps), text.Count(all, "step", "steps"))
 		}
 		if phase.State == rollout.Soaking && !phase.Until.IsZero() {
 			fmt.Fprintf(w, " until %s", phase.Until.Local().Format("2006-01-02 15:04:05 MST"))

@@ -3,7 +3,8 @@ package view
 import (
 	"fmt"
 	"reflect"
-	"unicode/utf8"
+
+	"weft/internal/text"
 )
 
 // The longest text and the longest list of texts that are shown of a plan that anybody may
@@ -54,10 +55,7 @@ func shorten(v reflect.Value) {
 }
 
 // shortened is the beginning of a text, and how much follows it.
-func shortened(text string) string {
-	at := longestText
-	for at > 0 && !utf8.RuneStart(text[at]) {
-		at--
-	}
-	return fmt.Sprintf("%s… (%d bytes more)", text[:at], len(text)-at)
+func shortened(s string) string {
+	head, missing := text.Head(s, longestText)
+	return fmt.Sprintf("%s… (%d bytes more)", head, missing)
 }

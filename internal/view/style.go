@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"weft/internal/findings"
+	"weft/internal/text"
 )
 
 // A Style says how text is dressed. Colour is never the only sign.
@@ -42,26 +42,16 @@ func (s Style) dress(code, text string) string {
 // folded breaks a line that is longer than the terminal is wide; what follows is indented more.
 func (s Style) folded(line string) string {
 	const indent = "          "
-	if s.Width < 2*len(indent) || utf8.RuneCountInString(line) <= s.Width {
+	if s.Width < 2*len(indent) || text.Width(line) <= s.Width {
 		return line
 	}
-	text := strings.TrimLeft(line, " ")
-	before := line[:len(line)-len(text)]
-	return before + findings.Wrap(text, s.Width-len(indent), indent)
+	rest := strings.TrimLeft(line, " ")
+	before := line[:len(line)-len(rest)]
+	return before + findings.Wrap(rest, s.Width-len(indent), indent)
 }
 
 // order is what a terminal is to obey.
 func (s Style) order(sequence string) string { return "\x1b" + s.key + sequence }
-
-// pad fills text with spaces on the right to a width in characters.
-func pad(text string, width int) string {
-	return text + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
-}
-
-// padLeft fills text with spaces on the left.
-func padLeft(text string, width int) string {
-	return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text))) + text
-}
 
 // Duration shows a latency with three significant digits in the unit people
 // compare it in.
@@ -108,11 +98,4 @@ func Heading(w io.Writer, s Style, what, owner string, simulated bool) {
 		text += " · SIMULATED fabric of weft's lab"
 	}
 	fmt.Fprintf(w, "%s\n\n", s.dress(bold, text))
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

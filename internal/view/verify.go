@@ -11,6 +11,7 @@ import (
 	"weft/internal/latency"
 	"weft/internal/prove"
 	"weft/internal/slice"
+	"weft/internal/text"
 )
 
 // bars is the width of a drawn histogram.
@@ -74,17 +75,17 @@ func Conclusion(r *prove.Result) string {
 	}
 	var parts []string
 	if c.Pairs > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s measured", c.Measured, count(c.Pairs, "pair", "pairs")))
+		parts = append(parts, fmt.Sprintf("%d of %s measured", c.Measured, text.Count(c.Pairs, "pair", "pairs")))
 	}
 	if len(c.Missing) > 0 {
-		parts = append(parts, "not measured: "+SomeOf(c.Missing))
+		parts = append(parts, "not measured: "+text.List(c.Missing, mostMissing))
 	}
 	if len(c.Allowed) > 0 {
 		allowed := "not measured: "
 		if len(c.Missing) > 0 {
 			allowed = "not measured, which is allowed: "
 		}
-		parts = append(parts, allowed+SomeOf(c.Allowed))
+		parts = append(parts, allowed+text.List(c.Allowed, mostMissing))
 	}
 	return string(r.Verdict) + " (" + strings.Join(parts, "; ") + ")" + degraded
 }
@@ -105,14 +106,8 @@ func AllowUnmeasured(r *prove.Result) string {
 	return "allow_unmeasured = [" + strings.Join(list, ", ") + "]"
 }
 
-// SomeOf are the first of some names, and how many more there are.
-func SomeOf(names []string) string {
-	const most = 5
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-}
+// mostMissing is the number of missing metrics that one line names.
+const mostMissing = 5
 
 // Conclusions shows checks and outputs that were computed with what devices
 // say.
@@ -185,8 +180,8 @@ func throughputs(w io.Writer, s Style, r *prove.Result) {
 		if i == 0 {
 			fmt.Fprintf(w, "%s reads, queue depth %d, as fast as they go\n", s.dress(bold, Size(t.Size)), t.Depth)
 			fmt.Fprintln(w, s.dress(faint, fmt.Sprintf("  %s %s %s %s %s %s %s %s",
-				pad("initiator", 20), pad("target", 22), pad("plane", 5), pad("over", 9), padLeft("Gbit/s", 8), padLeft("IOPS", 8),
-				padLeft("CPU µs/Gbit", 12), padLeft("of the target", 13))))
+				text.Pad("initiator", 20), text.Pad("target", 22), text.Pad("plane", 5), text.Pad("over", 9), text.PadLeft("Gbit/s", 8), text.PadLeft("IOPS", 8),
+				text.PadLeft("CPU µs/Gbit", 12), text.PadLeft("of the target", 13))))
 		}
 		plane, over := t.Plane, t.Over()
 		if t.Transport == "local" {
@@ -194,19 +189,19 @@ func throughputs(w io.Writer, s Style, r *prove.Result) {
 		} else if t.Mode != "" {
 			over += " " + t.Mode
 		}
-		fmt.Fprintf(w, "  %s %s %s %s ", pad(short(t.Initiator), 20), pad(short(t.Target), 22), pad(plane, 5), pad(over, 9))
+		fmt.Fprintf(w, "  %s %s %s %s ", text.Pad(short(t.Initiator), 20), text.Pad(short(t.Target), 22), text.Pad(plane, 5), text.Pad(over, 9))
 		if t.Why != "" {
 			fmt.Fprintln(w, s.dress(red, t.Why))
 			continue
 		}
-		fmt.Fprintf(w, "%s %s %s", padLeft(fmt.Sprintf("%.3g", t.BitsPerSec/1e9), 8), padLeft(fmt.Sprintf("%.0f", t.IOPS), 8), padLeft(fmt.Sprintf("%.0f", t.CPUPerGbit), 12))
+		fmt.Fprintf(w, "%s %s %s", text.PadLeft(fmt.Sprintf("%.3g", t.BitsPerSec/1e9), 8), text.PadLeft(fmt.Sprintf("%.0f", t.IOPS), 8), text.PadLeft(fmt.Sprintf("%.0f", t.CPUPerGbit), 12))
 		target := "–"
 		if t.TargetCPU > 0 {
 			target = fmt.Sprintf("%.0f", t.TargetCPU)
 		}
-		fmt.Fprint(w, " ", padLeft(target, 13))
+		fmt.Fprint(w, " ", text.PadLeft(target, 13))
 		if t.Errors > 0 {
-			fmt.Fprint(w, "  ", s.dress(red, count(t.Errors, "error", "errors")))
+			fmt.Fprint(w, "  ", s.dress(red, text.Count(t.Errors, "error", "errors")))
 		}
 		fmt.Fprintln(w)
 	}
@@ -244,10 +239,10 @@ func span(r *prove.Result) (low, high time.Duration) {
 
 func header(w io.Writer, s Style, low, high time.Duration) {
 	scale := Duration(low)
-	scale += padLeft(Duration(high), bars-len([]rune(scale)))
+	scale += text.PadLeft(Duration(high), bars-len([]rune(scale)))
 	fmt.Fprintln(w, s.dress(faint, fmt.Sprintf("  %s %s %s %s %s %s %s %s %s  %s",
-		pad("initiator", 20), pad("portal", 22), pad("plane", 5), pad("over", 9),
-		padLeft("p50", 8), padLeft("p99", 8), padLeft("p99.9", 8), padLeft("added", 8), padLeft("samples", 8), scale)))
+		text.Pad("initiator", 20), text.Pad("portal", 22), text.Pad("plane", 5), text.Pad("over", 9),
+		text.PadLeft("p50", 8), text.PadLeft("p99", 8), text.PadLeft("p99.9", 8), text.PadLeft("added", 8), text.PadLeft("samples", 8), scale)))
 }
 
 func line(w io.Writer, s Style, r *prove.Result, row *prove.Row, low, high time.Duration) {
@@ -260,7 +255,7 @@ func line(w io.Writer, s Style, r *prove.Result, row *prove.Row, low, high time.
 	if row.Mode != "" && row.Plane != "" {
 		over += " " + row.Mode
 	}
-	fmt.Fprintf(w, "  %s %s %s %s ", pad(from, 20), pad(to, 22), pad(plane, 5), pad(over, 9))
+	fmt.Fprintf(w, "  %s %s %s %s ", text.Pad(from, 20), text.Pad(to, 22), text.Pad(plane, 5), text.Pad(over, 9))
 	if row.Unprobed {
 		fmt.Fprintln(w, s.dress(faint, string(prove.NotMeasured)+": "+row.Why))
 		return
@@ -271,8 +266,8 @@ func line(w io.Writer, s Style, r *prove.Result, row *prove.Row, low, high time.
 	}
 	drawn := strings.TrimRight(spark(row.Latencies(), low, high), " ")
 	fmt.Fprintf(w, "%s %s %s %s %s  %s\n",
-		padLeft(Duration(row.P50), 8), padLeft(Duration(row.P99), 8), padLeft(Duration(row.P999), 8), padLeft(added, 8),
-		padLeft(fmt.Sprint(row.Samples), 8), s.dress(cyan, drawn))
+		text.PadLeft(Duration(row.P50), 8), text.PadLeft(Duration(row.P99), 8), text.PadLeft(Duration(row.P999), 8), text.PadLeft(added, 8),
+		text.PadLeft(fmt.Sprint(row.Samples), 8), s.dress(cyan, drawn))
 }
 
 // ends are both ends of a row and the plane between them.
@@ -321,7 +316,7 @@ func Schedule(w io.Writer, rounds []prove.Round, s Style) {
 			fmt.Fprintln(w, "  "+flow)
 		}
 	}
-	fmt.Fprintf(w, "\n%s in %s: no server carries two at a time\n", count(flows, "flow", "flows"), count(len(rounds), "round", "rounds"))
+	fmt.Fprintf(w, "\n%s in %s: no server carries two at a time\n", text.Count(flows, "flow", "flows"), text.Count(len(rounds), "round", "rounds"))
 }
 
 // Watch shows one look at the fabric; with wipe it takes the place of the one
@@ -339,7 +334,7 @@ func Watch(w io.Writer, r *prove.Result, at time.Time, s Style, wipe bool) {
 // Cabling shows who is plugged in where, and what would mend it.
 func Cabling(w io.Writer, c *prove.Cabling, s Style) {
 	for _, x := range c.Cables {
-		fmt.Fprintf(w, "  %s %s %s  %s", s.sign(x.Verdict), pad(x.Switch, 16), pad(x.Port, 18), x.Wants)
+		fmt.Fprintf(w, "  %s %s %s  %s", s.sign(x.Verdict), text.Pad(x.Switch, 16), text.Pad(x.Port, 18), x.Wants)
 		if x.Why != "" {
 			fmt.Fprintf(w, ": %s", x.Why)
 		}

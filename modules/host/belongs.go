@@ -2,13 +2,13 @@ package host
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"weft/internal/remote"
 	"weft/internal/slice"
+	"weft/internal/text"
 	"weft/inventory/catalogue"
 	"weft/plan"
 )
@@ -61,10 +61,10 @@ func (b *belongs) Diff(plan.State) plan.Diff {
 				free = append(free, key)
 			}
 		}
-		d.Changes = append(d.Changes, plan.Change{Path: "protected", Before: few(free), After: few(safe)})
+		d.Changes = append(d.Changes, plan.Change{Path: "protected", Before: text.List(free, mostNamed), After: text.List(safe, mostNamed)})
 	}
 	if len(b.released) > 0 {
-		d.Changes = append(d.Changes, plan.Change{Path: "adopted", Before: few(b.released)})
+		d.Changes = append(d.Changes, plan.Change{Path: "adopted", Before: text.List(b.released, mostNamed)})
 	}
 	if len(d.Changes) > 0 {
 		d.Send, d.Undo = []string{"put " + path + " (0600)"}, []string{"put " + path + " (0600)"}
@@ -95,7 +95,7 @@ func missing(list, other []plan.Member) string {
 	}
 	if len(other) == 0 {
 		names := slice.Map(list[:min(len(list), mostNamed)], func(m plan.Member) string { return m.Device })
-		return someOf(names, len(list))
+		return strings.Join(names, ", ") + text.More(len(list)-len(names))
 	}
 	there := make(map[plan.Member]bool, len(other))
 	for _, m := range other {
@@ -111,7 +111,7 @@ func missing(list, other []plan.Member) string {
 			names = append(names, m.Device)
 		}
 	}
-	return someOf(names, count)
+	return strings.Join(names, ", ") + text.More(count-len(names))
 }
 
 // apart says of devices that stand in both lists what differs of them, as each list has it.
@@ -138,7 +138,7 @@ func apart(have, want []plan.Member) (before, after string) {
 		was = append(was, m.Device+" with "+strings.Join(then, ", "))
 		is = append(is, m.Device+" with "+strings.Join(now, ", "))
 	}
-	return few(was), few(is)
+	return text.List(was, mostNamed), text.List(is, mostNamed)
 }
 
 // valued names a value, where that does not name itself: credential.netops.
@@ -165,16 +165,6 @@ func plain(m plan.Member) plan.Member {
 
 // mostNamed is how many names are listed in full.
 const mostNamed = 4
-
-func few(names []string) string { return someOf(names, len(names)) }
-
-// someOf lists names, which are the first of that many.
-func someOf(names []string, count int) string {
-	if count > mostNamed {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed-1], ", "), count-mostNamed+1)
-	}
-	return strings.Join(names, ", ")
-}
 
 // Verify implements plan.Resource.
 func (b *belongs) Verify(context.Context) error { return nil }

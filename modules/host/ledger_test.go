@@ -31,7 +31,7 @@ func TestMissing(t *testing.T) {
 		{nil, of("a"), ""},
 		{moved, of("a"), "a"},
 		{of("a", "b", "c", "d"), of("x"), "a, b, c, d"},
-		{of("a", "b", "c", "d", "e"), of("x"), "a, b, c and 2 more"},
+		{of("a", "b", "c", "d", "e"), of("x"), "a, b, c, d and 1 more"},
 	} {
 		was := slices.Clone(tt.list)
 		if got := missing(tt.list, tt.other); got != tt.want {

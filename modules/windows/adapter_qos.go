@@ -1,6 +1,7 @@
 package windows
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -142,7 +143,7 @@ func (q *AdapterQoS) Diff(have *AdapterQoS) []plan.Change {
 		return !have.Enabled || !slices.Contains(have.silent, what) && !slices.Contains(q.silent, what)
 	}
 	if tells("pfc") {
-		out = append(out, plan.Changed("pfc", listed(have.Lossless), listed(q.Lossless), plan.ImpactTraffic)...)
+		out = append(out, plan.Changed("pfc", cmp.Or(traffic.Ranges(have.Lossless), "none"), cmp.Or(traffic.Ranges(q.Lossless), "none"), plan.ImpactTraffic)...)
 	}
 	for _, p := range slices.Sorted(maps.Keys(q.Shares)) {
 		if tells("classes") {

@@ -1,6 +1,7 @@
 package windows
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -159,18 +160,10 @@ func priority(text string) (int, bool) {
 	return n, err == nil && n >= 0 && n < traffic.Priorities
 }
 
-// listed is a list of priorities for people.
-func listed(list []int) string {
-	if len(list) == 0 {
-		return "none"
-	}
-	return traffic.Ranges(list)
-}
-
 func (d *DCB) Diff(have *DCB) []plan.Change {
 	onOff := map[bool]string{true: "on", false: "off"}
 	out := slices.Concat(plan.Changed("willing", onOff[have.Willing], onOff[d.Willing], plan.ImpactTraffic),
-		plan.Changed("pfc", listed(have.Lossless), listed(d.Lossless), plan.ImpactTraffic))
+		plan.Changed("pfc", cmp.Or(traffic.Ranges(have.Lossless), "none"), cmp.Or(traffic.Ranges(d.Lossless), "none"), plan.ImpactTraffic))
 	for _, name := range names(d.Classes, have.Classes) {
 		out = append(out, plan.Changed("class."+strings.TrimPrefix(name, d.Prefix), classNamed(have.Classes, name), classNamed(d.Classes, name), plan.ImpactTraffic)...)
 	}

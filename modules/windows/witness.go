@@ -1,6 +1,7 @@
 package windows
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"weft/internal/remote"
+	"weft/internal/traffic"
 	"weft/inventory"
 	"weft/modules/host"
 	"weft/modules/windows/powershell"
@@ -119,7 +121,7 @@ func paused(s remote.Seen, name string, f *inventory.Fabric) (host.Holding, stri
 	case len(have.silent) > 0:
 		return host.Unknown, "Get-NetAdapterQos does not tell which priorities it pauses"
 	case !slices.Equal(have.Lossless, want):
-		return host.Broken, fmt.Sprintf("PFC is in force for priorities %s, and the fabric has %s", listed(have.Lossless), listed(want))
+		return host.Broken, fmt.Sprintf("PFC is in force for priorities %s, and the fabric has %s", cmp.Or(traffic.Ranges(have.Lossless), "none"), cmp.Or(traffic.Ranges(want), "none"))
 	}
 	return host.Holds, ""
 }

@@ -7,6 +7,7 @@ import (
 
 	"weft/internal/pattern"
 	"weft/internal/slice"
+	"weft/internal/text"
 	"weft/switches"
 )
 
@@ -91,14 +92,14 @@ func (m *meant) grouped(ports []switches.Port, head string, say func(p switches.
 	var order []string
 	by := map[string][]string{}
 	for _, p := range ports {
-		text := say(p, slice.Filter(m.lines[p.Name], about.MatchString))
-		if text != "" && by[text] == nil {
-			order = append(order, text)
+		remark := say(p, slice.Filter(m.lines[p.Name], about.MatchString))
+		if remark != "" && by[remark] == nil {
+			order = append(order, remark)
 		}
-		by[text] = append(by[text], p.Name)
+		by[remark] = append(by[remark], p.Name)
 	}
-	for _, text := range order {
-		m.remark("%s: %s%s", switches.SomeOf(by[text]), head, text)
+	for _, remark := range order {
+		m.remark("%s: %s%s", text.List(by[remark], switches.MostNamed), head, remark)
 	}
 }
 

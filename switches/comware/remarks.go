@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/text"
 	"weft/switches"
 )
 
@@ -23,10 +24,10 @@ func remarks(c switches.Reading, want switches.Intent) []string {
 	own := extraOf(c.Text())
 	out := besideMaps(c, want)
 	if ports := own.shortRoutes(want); len(ports) > 0 {
-		out = append(out, fmt.Sprintf("these ports route, and how long an IP packet may be is a line of its own there (mtu N), %d bytes without one; set it by hand: ", ipmtu)+switches.SomeOf(ports))
+		out = append(out, fmt.Sprintf("these ports route, and how long an IP packet may be is a line of its own there (mtu N), %d bytes without one; set it by hand: ", ipmtu)+text.List(ports, switches.MostNamed))
 	}
 	if len(own.stack) > 0 && len(switches.Lossless(want.Classes)) > 0 {
-		out = append(out, "H3C wants the same PFC on the ports that tie the members of the stack together, which weft leaves as they are: "+switches.SomeOf(own.stack))
+		out = append(out, "H3C wants the same PFC on the ports that tie the members of the stack together, which weft leaves as they are: "+text.List(own.stack, switches.MostNamed))
 	}
 	out = append(out, strict(c, want)...)
 	for _, k := range want.Classes {
@@ -52,7 +53,7 @@ func besideMaps(c switches.Reading, want switches.Intent) (out []string) {
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{"priorities go by DSCP on ports that are not the fabric's as well, and the map is one for the whole switch: its change changes them too: " + switches.SomeOf(names)}
+	return []string{"priorities go by DSCP on ports that are not the fabric's as well, and the map is one for the whole switch: its change changes them too: " + text.List(names, switches.MostNamed)}
 }
 
 // route remembers of a Comware port that it routes, and its IP MTU.
@@ -78,7 +79,7 @@ func strict(c switches.Reading, want switches.Intent) []string {
 		}
 	}
 	if len(ports) > 0 {
-		return []string{"queue 7, of the switch's own protocol packets, becomes strict, as in H3C's templates: at its default weight of 1 a full port starves it: " + switches.SomeOf(ports)}
+		return []string{"queue 7, of the switch's own protocol packets, becomes strict, as in H3C's templates: at its default weight of 1 a full port starves it: " + text.List(ports, switches.MostNamed)}
 	}
 	return nil
 }

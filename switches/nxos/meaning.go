@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"weft/internal/slice"
+	"weft/internal/text"
 	"weft/internal/traffic"
 	"weft/switches"
 )
@@ -80,7 +81,7 @@ func (m *meant) differs(attach string, places []*place, name string) {
 }
 
 func someOf(places []*place) string {
-	return switches.SomeOf(slice.Map(places, func(at *place) string { return at.name }))
+	return text.List(slice.Map(places, func(at *place) string { return at.name }), switches.MostNamed)
 }
 
 // class is what a branch of a qos policy means; false: nothing that weft has a word for.

@@ -9,6 +9,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/pattern"
+	"weft/internal/text"
 	"weft/switches"
 )
 
@@ -102,11 +103,11 @@ func starving(c switches.Reading, want switches.Intent) (taken, waiting []string
 			if q == 0 || q > lowestStrict(want.Classes) || slices.ContainsFunc(want.Classes, func(k switches.Class) bool { return k.Priority == q }) {
 				continue
 			}
-			text := fmt.Sprintf("policy-map type qos %s fills queue %d, of which the fabric has no class (%s)", policy, q, switches.SomeOf(places[policy]))
+			why := fmt.Sprintf("policy-map type qos %s fills queue %d, of which the fabric has no class (%s)", policy, q, text.List(places[policy], switches.MostNamed))
 			if slices.Contains(now, q) {
-				taken = append(taken, text)
+				taken = append(taken, why)
 			} else {
-				waiting = append(waiting, text+": its packets wait as long as another queue has any")
+				waiting = append(waiting, why+": its packets wait as long as another queue has any")
 			}
 		}
 	}
@@ -142,7 +143,7 @@ func systemRemarks(c switches.Reading, want switches.Intent) (out []string) {
 		}
 	}
 	if len(other) > 0 {
-		out = append(out, fmt.Sprintf("a port of layer 2 takes an MTU of %d or that of system jumbomtu, which is %s: it is given that where it is enough, and the switch may refuse another one: %s", usualMTU, own.saysJumbo(), switches.SomeOf(other)))
+		out = append(out, fmt.Sprintf("a port of layer 2 takes an MTU of %d or that of system jumbomtu, which is %s: it is given that where it is enough, and the switch may refuse another one: %s", usualMTU, own.saysJumbo(), text.List(other, switches.MostNamed)))
 	}
 	return out
 }
