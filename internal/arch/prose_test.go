@@ -21,7 +21,7 @@ func rewrite() []string {
 		"CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "examples/ci/", "examples/grafana/",
 		"internal/approve/", "internal/discover/", "internal/doctor/", "internal/hub/",
 		"internal/lab/", "internal/nvme/", "internal/page/", "internal/run/",
-		"internal/store/", "inventory/problem/", "modules/", "plan/", "switches/",
+		"internal/store/", "modules/esxi/", "modules/linux/", "modules/vcenter/", "modules/windows/", "switches/",
 	}
 }
 
