@@ -158,7 +158,7 @@ func rowsOfUnwritten(t *testing.T) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, ok := strings.Cut(string(text), "| declared, and not written | why |\n")
+	_, table, ok := strings.Cut(string(text), "| attribute or block | reason |\n")
 	if !ok {
 		t.Fatal("discover.md has no table of what is not written")
 	}
