@@ -22,12 +22,8 @@ func rewrite() []string {
 		"CONTRIBUTING.md",
 		"SECURITY.md",
 		"examples/ci/",
-		"examples/grafana/",
-		"internal/approve/",
 		"internal/doctor/",
-		"internal/lab/",
 		"internal/nvme/",
-		"internal/page/",
 		"modules/esxi/",
 		"modules/linux/",
 		"modules/vcenter/",
@@ -149,7 +145,7 @@ func proseIssues(texts []string) []string {
 
 var (
 	clauseEnd   = regexp.MustCompile(`[:;] `)
-	sentenceEnd = regexp.MustCompile(`[.!?]["')]? +[A-Z\x60(*“"]|[.!?]["')]? +(weft|iproute2|systemd)\b`)
+	sentenceEnd = regexp.MustCompile(`[.!?]["')]? +[A-Z\x60(*“"]|[.!?]["')]? +(weft|git|iproute2|systemd)\b`)
 	mdFence     = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
 	mdComment   = regexp.MustCompile(`(?s)<!--.*?-->`)
 	mdLink      = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
