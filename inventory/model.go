@@ -17,6 +17,10 @@ import (
 	"weft/internal/slice"
 )
 
+// Version is the version of weft. The language has the same: required_version is compared
+// with it.
+const Version = "0.1.0"
+
 // A Model is everything the files of one directory describe. Lists stand in
 // the order of declaration, instances of for_each in the order of their keys.
 type Model struct {

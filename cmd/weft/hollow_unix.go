@@ -11,6 +11,7 @@ import (
 
 	"weft/internal/discover"
 	"weft/internal/lab"
+	"weft/internal/labctl"
 	"weft/inventory"
 )
 
@@ -20,12 +21,12 @@ func (a *app) hollow() func(*inventory.Target) string {
 	if !a.lab {
 		return nil
 	}
-	devices, err := lab.Status(a.dir)
+	devices, err := labctl.Status(a.dir)
 	if err != nil {
 		return nil // whoever measures will meet that
 	}
 	return func(t *inventory.Target) string {
-		simulated := func(d lab.DeviceStatus) bool { return d.Kind == "server" && d.Name == t.Server.Host }
+		simulated := func(d labctl.DeviceStatus) bool { return d.Kind == "server" && d.Name == t.Server.Host }
 		if t.Engine != "nvmet" || t.Server == nil || !slices.ContainsFunc(devices, simulated) {
 			return ""
 		}
@@ -35,17 +36,20 @@ func (a *app) hollow() func(*inventory.Target) string {
 
 // guests reports whether the servers of the lab that is up are guests with real kernels.
 func (a *app) guests() bool {
-	s, err := lab.Running(a.dir)
-	return err == nil && s != nil && slices.ContainsFunc(s.Devices, func(d lab.Device) bool { return d.Kind == "guest" })
+	s, err := labctl.Running(a.dir)
+	return err == nil && s != nil && slices.ContainsFunc(s.Devices, func(d labctl.Device) bool { return d.Kind == "guest" })
 }
 
+// labConfig is the ssh_config that leads to the lab of a directory; "": no lab is up.
+func labConfig(dir string) (string, error) { return labctl.Config(dir) }
+
 // labPassword is one that vCenters of labs take from whoever has no other.
-const labPassword = lab.VCenterPassword
+const labPassword = labctl.VCenterPassword
 
 // labHosts names the devices of the lab that is up for a directory, and who logs in to
 // them.
 func labHosts(dir string, f *discoverFlags) error {
-	devices, err := lab.Status(dir)
+	devices, err := labctl.Status(dir)
 	for _, d := range devices {
 		switch d.Kind {
 		case "switch":
@@ -67,7 +71,7 @@ func labHosts(dir string, f *discoverFlags) error {
 
 // labVCenter is where the vCenter of the lab answers that stands in for a host.
 func (a *app) labVCenter(host string) (at netip.AddrPort, sha256 string, err error) {
-	s, err := lab.Running(a.place())
+	s, err := labctl.Running(a.place())
 	if err != nil {
 		return at, "", err
 	}

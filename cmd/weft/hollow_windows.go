@@ -10,6 +10,9 @@ import (
 // hollow says which targets of the lab carry no I/O: there is no lab.
 func (a *app) hollow() func(*inventory.Target) string { return nil }
 
+// labConfig finds no lab.
+func labConfig(string) (string, error) { return "", errors.New("the lab does not run on Windows") }
+
 // labPassword is nobody's.
 const labPassword = ""
 

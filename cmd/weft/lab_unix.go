@@ -19,6 +19,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/lab"
+	"weft/internal/labctl"
 	"weft/plan"
 )
 
@@ -82,7 +83,7 @@ debootstrap; the first time the image is built, which takes some minutes.`,
 	return cmd
 }
 
-func (a *app) labIsUp(s *lab.State) {
+func (a *app) labIsUp(s *labctl.State) {
 	for _, text := range s.Lacks {
 		a.say("! " + text)
 	}
@@ -101,7 +102,7 @@ func (a *app) detach(ctx context.Context, real bool) error {
 	if err != nil {
 		return err
 	}
-	log, err := lab.CreateLog(a.dir)
+	log, err := labctl.CreateLog(a.dir)
 	if err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func (a *app) detach(ctx context.Context, real bool) error {
 			return errors.Join(ctx.Err(), cmd.Process.Signal(syscall.SIGTERM))
 		case <-time.After(50 * time.Millisecond):
 		}
-		if s, err := lab.Running(a.dir); err == nil && s != nil && s.PID == cmd.Process.Pid {
+		if s, err := labctl.Running(a.dir); err == nil && s != nil && s.PID == cmd.Process.Pid {
 			a.labIsUp(s)
 			return nil
 		}
@@ -146,7 +147,7 @@ func (a *app) labStatus() *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show the devices of the lab, and what passed the planes of guests", Args: exactly(),
 		RunE: a.does(func(_ context.Context, _ []string) error {
-			devices, err := lab.Status(a.dir)
+			devices, err := labctl.Status(a.dir)
 			if err != nil {
 				return a.noLab(err)
 			}
@@ -182,7 +183,7 @@ func (a *app) labSSH() *cobra.Command {
 		Use: "ssh HOST [COMMAND…]", Short: "Log in to a server of the lab as root, with the ssh of this machine",
 		Annotations: noEvents(), Args: counted(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := lab.Running(a.dir)
+			s, err := labctl.Running(a.dir)
 			if err != nil {
 				return err
 			}
@@ -204,7 +205,7 @@ func (a *app) labDown() *cobra.Command {
 	return &cobra.Command{
 		Use: "down", Short: "Stop the lab and everything it started", Args: exactly(),
 		RunE: a.does(func(ctx context.Context, _ []string) error {
-			if err := lab.Down(ctx, a.dir); err != nil {
+			if err := labctl.Down(ctx, a.dir); err != nil {
 				return err
 			}
 			a.say("The lab is down.")
@@ -218,7 +219,7 @@ func (a *app) labEdit() *cobra.Command {
 		Use: "edit HOST LINE…", Short: "Type configuration lines on a simulated switch, as another administrator would by hand",
 		Args: counted(cobra.MinimumNArgs(2)),
 		RunE: a.does(func(_ context.Context, args []string) error {
-			if err := lab.Edit(a.dir, args[0], args[1:]...); err != nil {
+			if err := labctl.Edit(a.dir, args[0], args[1:]...); err != nil {
 				return a.noLab(err)
 			}
 			return nil
@@ -229,11 +230,11 @@ func (a *app) labEdit() *cobra.Command {
 func (a *app) labStop() *cobra.Command {
 	return &cobra.Command{
 		Use: "fault HOST FAULT", Short: "Make something break on a simulated device",
-		Long: "fault makes something break on a simulated device, or mends it:\n\n  " + strings.Join(lab.Faults(), "\n  ") +
-			"\n\nOn a guest with a real kernel:\n\n  " + strings.Join(lab.GuestFaults(), "\n  "),
+		Long: "fault makes something break on a simulated device, or mends it:\n\n  " + strings.Join(labctl.Faults(), "\n  ") +
+			"\n\nOn a guest with a real kernel:\n\n  " + strings.Join(labctl.GuestFaults(), "\n  "),
 		Args: exactly("HOST", "FAULT"),
 		RunE: a.does(func(_ context.Context, args []string) error {
-			if err := lab.Fault(a.dir, args[0], args[1]); err != nil {
+			if err := labctl.Fault(a.dir, args[0], args[1]); err != nil {
 				return a.noLab(err)
 			}
 			return nil
@@ -244,7 +245,7 @@ func (a *app) labStop() *cobra.Command {
 // noLab says what to do where the lab could not be asked. What it answered
 // speaks for itself.
 func (a *app) noLab(err error) error {
-	if errors.As(err, new(*lab.RefusedError)) {
+	if errors.As(err, new(*labctl.RefusedError)) {
 		return err
 	}
 	return hint.Wrap(err, "is the lab up? weft -C %s lab up --detach", a.dir)

@@ -191,11 +191,15 @@ func (a *app) says(device, text string) {
 func (a *app) dialer() (*ssh.Dialer, error) {
 	c := ssh.Config{Warn: func(text string) { a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: text}) }}
 	if a.lab {
-		c.ConfigFile = filepath.Join(a.place(), ".weft", "lab", "ssh_config")
-		if _, err := os.Stat(c.ConfigFile); errors.Is(err, fs.ErrNotExist) {
+		config, err := labConfig(a.place())
+		if err != nil {
+			return nil, err
+		}
+		if config == "" {
 			return nil, &codeError{exitUnreachable, hint.Wrap(errors.New("no lab is up for this directory"),
 				"start one with: weft -C %s lab up --detach", a.dir)}
 		}
+		c.ConfigFile = config
 	}
 	return ssh.NewDialer(c), nil
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"weft/internal/hint"
-	"weft/internal/lab"
 	"weft/internal/lab/guest"
+	"weft/internal/labctl"
 	"weft/internal/require"
 )
 
@@ -207,7 +207,7 @@ func (r *realRun) up(ts *testscript.TestScript, neg bool, args []string) {
 	}()
 	ts.Check(<-started)
 	for {
-		if s, err := lab.Running(dir); err == nil && s != nil {
+		if s, err := labctl.Running(dir); err == nil && s != nil {
 			break
 		}
 		select {

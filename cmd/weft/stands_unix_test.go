@@ -14,7 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"weft/internal/lab"
+	"weft/internal/labctl"
 	"weft/modules/vcenter"
 )
 
@@ -43,7 +43,7 @@ func stands(ts *testscript.TestScript, neg bool, args []string) {
 		fmt.Fprintf(&all, "%s %x\n", strings.TrimPrefix(path, servers), sha256.Sum256(content))
 		return err
 	}))
-	rest, err := lab.Stands(ts.MkAbs(args[0]))
+	rest, err := labctl.Stands(ts.MkAbs(args[0]))
 	ts.Check(err)
 	if all.Len() == 0 || !strings.Contains(rest, "\nrunning\n") {
 		ts.Fatalf("%s has no lab with servers and switches", args[0])
@@ -53,7 +53,7 @@ func stands(ts *testscript.TestScript, neg bool, args []string) {
 			all.WriteString(line)
 		}
 	}
-	up, err := lab.Running(ts.MkAbs(args[0]))
+	up, err := labctl.Running(ts.MkAbs(args[0]))
 	ts.Check(err)
 	for _, d := range up.Devices {
 		if d.Kind != "vcenter" {

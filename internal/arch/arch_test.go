@@ -94,8 +94,11 @@ var may = map[string][]string{
 	"internal/doctor":   {"inventory", "inventory/catalogue", "modules/host", "modules/leaf", "switches", "internal/review", "internal/lossless", "internal/topology"},
 	"internal/review":   {"plan", "inventory/problem", "internal/view"},
 
+	// What weft and its lab exchange.
+	"internal/labctl": {"inventory", "internal/agent"},
+
 	// The lab shares no code with the drivers it stands in for.
-	"internal/lab":            {"inventory", "internal/remote/...", "internal/lab/..."},
+	"internal/lab":            {"inventory", "internal/remote/...", "internal/lab/...", "internal/labctl"},
 	"internal/lab/sshd":       {},
 	"internal/lab/guest":      {},
 	"internal/lab/simswitch":  {"internal/lab/sshd"},
@@ -152,20 +155,21 @@ var may = map[string][]string{
 	"cmd/weft-initiator":   {"internal/nvme/...", "internal/agent"},
 	"cmd/weft-lab-vcenter": {"internal/lab/simvcenter"},
 	"cmd/weft": {"plan", "plan/rollout", "inventory/...", "modules/...", "switches", "switches/systems", "internal/remote/...", "internal/agent", "internal/bundle",
-		"internal/run", "internal/discover", "internal/store/...", "internal/hub", "internal/page", "internal/prove", "internal/view", "internal/report", "internal/review", "internal/doctor", "internal/graph", "internal/lab", "internal/sshsig", "internal/approve", "internal/flock", "examples"},
+		"internal/run", "internal/discover", "internal/store/...", "internal/hub", "internal/page", "internal/prove", "internal/view", "internal/report", "internal/review", "internal/doctor", "internal/graph", "internal/lab", "internal/labctl", "internal/sshsig", "internal/approve", "internal/flock", "examples"},
 
 	"internal/arch": {},
 }
 
 // mayTest adds what only tests may import.
 var mayTest = map[string][]string{
-	"internal/remote/ssh": {"internal/remote/remotetest"},
-	"inventory/language":  {"modules"}, // the words of kinds
-	"internal/run":        {"internal/lab/simswitch", "internal/store/nats", "inventory/language", "switches/systems"},
-	"internal/lab":        {"internal/remote/ssh"},
-	"modules/host/posix":  {"modules/claim"},
-	"modules/esxi":        {"modules/claim"},
-	"modules/windows":     {"modules/claim", "internal/lab/simwindows"},
+	"internal/remote/ssh":    {"internal/remote/remotetest"},
+	"inventory/language":     {"modules"}, // the words of kinds
+	"internal/run":           {"internal/lab/simswitch", "internal/store/nats", "inventory/language", "switches/systems"},
+	"internal/lab":           {"internal/remote/ssh", "inventory/language", "modules"}, // the models of examples
+	"internal/lab/simserver": {"internal/labctl"},
+	"modules/host/posix":     {"modules/claim"},
+	"modules/esxi":           {"modules/claim"},
+	"modules/windows":        {"modules/claim", "internal/lab/simwindows"},
 	"modules/host": {"modules/linux", "modules/esxi", "modules/windows", "internal/remote/remotetest",
 		"modules", "inventory/language", "internal/run", "internal/prove", "plan/rollout"}, // a fake host system goes through all of it
 	"switches":                {"switches/..."},

@@ -19,6 +19,7 @@ func writers() map[string]string {
 		"internal/flock":           "lock files, which have no content",
 		"internal/hub":             "the directory of a hub's server",
 		"internal/lab":             ".weft/lab",
+		"internal/labctl":          "the lock and the log of a lab",
 		"internal/lab/guest":       "images and disks of guests in .weft/lab",
 		"internal/lab/simesxi":     "the simulated host's own files",
 		"internal/lab/simserver":   "the simulated server's own files",

@@ -41,7 +41,7 @@ func newESXi(m *inventory.Model, s *inventory.Server, cards map[*inventory.RNIC]
 // buildESXi starts the ESXi hosts of the twin.
 func (l *Lab) buildESXi(ctx, running context.Context, specs []esxiSpec) error {
 	for _, s := range specs {
-		s.spec.Root = l.place.root(s.spec.Name)
+		s.spec.Root = l.place.Root(s.spec.Name)
 		h, err := simesxi.New(s.spec)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.addr, err)

@@ -17,6 +17,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/lab/simserver"
 	"weft/internal/lab/simswitch"
+	"weft/internal/labctl"
 	"weft/internal/slice"
 	"weft/inventory"
 )
@@ -45,7 +46,7 @@ type Lab struct {
 	network  *simserver.Network
 	control  *control
 	agents   func(goos, goarch, name string) ([]byte, string, error)
-	state    State
+	state    labctl.State
 
 	stop    context.CancelFunc // ends the devices' SSH servers
 	serving sync.WaitGroup
@@ -60,9 +61,9 @@ type Lab struct {
 //
 // The lab runs until Stop; ctx is for starting only.
 func Start(ctx context.Context, m *inventory.Model, o Options) (_ *Lab, err error) {
-	l := &Lab{place: newPlace(o.Dir), log: &logger{w: o.Log}, agents: o.Agents, lacks: o.Lacks, quit: make(chan struct{})}
-	if err := l.place.lock(); err != nil {
-		if running, rerr := Running(o.Dir); rerr == nil && running != nil {
+	l := &Lab{place: place{labctl.At(o.Dir)}, log: &logger{w: o.Log}, agents: o.Agents, lacks: o.Lacks, quit: make(chan struct{})}
+	if err := l.place.Lock(); err != nil {
+		if running, rerr := labctl.Running(o.Dir); rerr == nil && running != nil {
 			err = hint.Wrap(fmt.Errorf("a lab is up for this directory already, since %s (process %d)",
 				running.Started.Format(time.TimeOnly), running.PID), "use it with --lab, or stop it first: weft -C %s lab down", o.Dir)
 		}
@@ -73,8 +74,8 @@ func Start(ctx context.Context, m *inventory.Model, o Options) (_ *Lab, err erro
 			err = errors.Join(err, l.Stop())
 		}
 	}()
-	l.place.reap()
-	if err := l.place.clean(); err != nil {
+	l.place.EndAgents()
+	if err := l.place.Clean(); err != nil {
 		return nil, fmt.Errorf("taking away what a former lab left: %w", err)
 	}
 	private, signer, err := newKey()
@@ -152,7 +153,7 @@ func (l *Lab) buildServers(ctx, running context.Context, specs []serverSpec) err
 			if errs[n] = ctx.Err(); errs[n] != nil {
 				return
 			}
-			s.spec.Root, s.spec.Journal = l.place.root(s.spec.Name), l.place.journal(s.spec.Name)
+			s.spec.Root, s.spec.Journal = l.place.Root(s.spec.Name), l.place.journal(s.spec.Name)
 			s.spec.Restart = func() { // asked for in a session, which ends with it
 				l.serving.Go(func() { _ = made[n].serverFault("reboot") }) // a fault that servers have
 			}
@@ -173,7 +174,7 @@ func (l *Lab) buildServers(ctx, running context.Context, specs []serverSpec) err
 }
 
 // State is what the lab says about itself.
-func (l *Lab) State() *State {
+func (l *Lab) State() *labctl.State {
 	s := l.state
 	return &s
 }
@@ -213,7 +214,7 @@ func (l *Lab) shutdown() error {
 	if l.network != nil {
 		l.network.Close()
 	}
-	errs = append(errs, l.place.clean(), l.place.unlock())
+	errs = append(errs, l.place.Clean(), l.place.Unlock())
 	l.log.say("the lab is down")
 	return errors.Join(errs...)
 }
@@ -221,10 +222,10 @@ func (l *Lab) shutdown() error {
 // wanted notes that the lab is to go down.
 func (l *Lab) wanted() { l.ask.Do(func() { close(l.quit) }) }
 
-func (l *Lab) describe() State {
-	s := State{Warning: Warning, PID: os.Getpid(), Started: time.Now(), Control: l.control.addr(), Token: l.control.token, Without: l.without, Lacks: l.lacks}
+func (l *Lab) describe() labctl.State {
+	s := labctl.State{Warning: labctl.Warning, Version: labctl.Version(), PID: os.Getpid(), Started: time.Now(), Control: l.control.addr(), Token: l.control.token, Without: l.without, Lacks: l.lacks}
 	for _, d := range l.devices {
-		s.Devices = append(s.Devices, Device{Name: d.name, Kind: d.kind, Block: d.addr, Address: d.address(), User: d.user, Login: cmp.Or(d.login, d.user)})
+		s.Devices = append(s.Devices, labctl.Device{Name: d.name, Kind: d.kind, Block: d.addr, Address: d.address(), User: d.user, Login: cmp.Or(d.login, d.user)})
 	}
 	for _, v := range l.vcenters {
 		s.Devices = append(s.Devices, v.device)

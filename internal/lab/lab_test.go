@@ -18,8 +18,10 @@ import (
 
 	"go.uber.org/goleak"
 
+	"weft/internal/hint"
 	"weft/internal/lab/simserver"
 	"weft/internal/lab/simswitch"
+	"weft/internal/labctl"
 	"weft/internal/remote"
 	"weft/internal/remote/ssh"
 	"weft/internal/require"
@@ -158,17 +160,17 @@ func TestPath(t *testing.T) {
 		t.Error("a jumbo frame went through a switch with its default MTU")
 	}
 	for _, n := range []string{"1", "2"} {
-		if err := Edit(dir, "leaf-a.example.net", "interface Ethernet1/"+n, "mtu 9216"); err != nil {
+		if err := labctl.Edit(dir, "leaf-a.example.net", "interface Ethernet1/"+n, "mtu 9216"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if _, err := a.Run(t.Context(), ping); err != nil {
 		t.Errorf("after the change by hand: %v", err)
 	}
-	if err := Edit(dir, "leaf-a.example.net", "make it so"); err == nil {
+	if err := labctl.Edit(dir, "leaf-a.example.net", "make it so"); err == nil {
 		t.Error("the switch took nonsense")
 	}
-	if err := Edit(dir, "n0.example.net", "mtu 9216"); err == nil {
+	if err := labctl.Edit(dir, "n0.example.net", "mtu 9216"); err == nil {
 		t.Error("a server was edited like a switch")
 	}
 }
@@ -201,7 +203,7 @@ func TestFaults(t *testing.T) {
 	const name = "n0.example.net"
 	fault := func(device, name string) {
 		t.Helper()
-		if err := Fault(dir, device, name); err != nil {
+		if err := labctl.Fault(dir, device, name); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -230,11 +232,11 @@ func TestFaults(t *testing.T) {
 		t.Errorf("the address outlived a reboot: %s", got)
 	}
 	fault("leaf-a.example.net", "refuse-line=^mtu")
-	if err := Edit(dir, "leaf-a.example.net", "interface Ethernet1/1", "mtu 9216"); err == nil {
+	if err := labctl.Edit(dir, "leaf-a.example.net", "interface Ethernet1/1", "mtu 9216"); err == nil {
 		t.Error("the switch took a line that it was told to refuse")
 	}
 	for _, bad := range [][2]string{{name, "stop-target"}, {name, "explode"}, {name, "slow=x"}, {"nobody", "drop"}, {"leaf-a.example.net", "overheat"}, {"leaf-a.example.net", "deny=("}} {
-		if err := Fault(dir, bad[0], bad[1]); err == nil {
+		if err := labctl.Fault(dir, bad[0], bad[1]); err == nil {
 			t.Errorf("%v was accepted", bad)
 		}
 	}
@@ -243,14 +245,14 @@ func TestFaults(t *testing.T) {
 // TestLife takes a lab up and down as weft lab does.
 func TestLife(t *testing.T) {
 	dir := t.TempDir()
-	if s, err := Running(dir); s != nil || err != nil {
+	if s, err := labctl.Running(dir); s != nil || err != nil {
 		t.Fatalf("before: %v %v", s, err)
 	}
-	if err := Edit(dir, "x", "y"); err == nil {
+	if err := labctl.Edit(dir, "x", "y"); err == nil {
 		t.Error("an edit without a lab")
 	}
 	l := start(t, model(1), dir)
-	s, err := Running(dir)
+	s, err := labctl.Running(dir)
 	if err != nil || s == nil || s.PID != os.Getpid() || len(s.Devices) != 3 || !strings.Contains(s.Warning, "SIMULATED") {
 		t.Fatalf("running: %+v %v", s, err)
 	}
@@ -263,19 +265,32 @@ func TestLife(t *testing.T) {
 	if _, err := Start(t.Context(), model(1), Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "already") {
 		t.Errorf("a second lab in the same directory: %v", err)
 	}
-	if s, err := Running(dir); err != nil || s == nil {
+	if s, err := labctl.Running(dir); err != nil || s == nil {
 		t.Errorf("the first lab after the second: %v %v", s, err)
 	}
 	// Without the token nobody is heard.
-	forged := *s
-	forged.Token = "0"
-	if _, err := forged.ask(t.Context(), request{Op: "down"}); err == nil {
-		t.Error("a request without the token was answered")
+	forge(t, dir, s.Token, "0")
+	if err := labctl.Edit(dir, "leaf-a.example.net", "mtu 9216"); err == nil || !strings.Contains(err.Error(), "no reply") {
+		t.Errorf("a request without the token: %v", err)
+	}
+	forge(t, dir, `"token": "0"`, `"token": "`+s.Token+`"`)
+
+	// A weft of another version refuses the lab, and can only stop it.
+	forge(t, dir, labctl.Version(), "0.0.9 (other)")
+	for what, ask := range map[string]func() error{
+		"running": func() error { _, err := labctl.Running(dir); return err },
+		"status":  func() error { _, err := labctl.Status(dir); return err },
+		"config":  func() error { _, err := labctl.Config(dir); return err },
+		"fault":   func() error { return labctl.Fault(dir, "leaf-a.example.net", "drop") },
+	} {
+		if err := ask(); err == nil || !strings.Contains(err.Error(), "weft-lab 0.0.9 (other)") || !strings.Contains(err.Error(), "weft "+labctl.Version()) || !strings.Contains(hint.Of(err), "lab down") {
+			t.Errorf("%s of another version: %v, hint %q", what, err, hint.Of(err))
+		}
 	}
 
 	served := make(chan error, 1)
 	go func() { served <- l.Serve(context.Background()) }()
-	if err := Down(t.Context(), dir); err != nil {
+	if err := labctl.Down(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-served; err != nil {
@@ -286,11 +301,27 @@ func TestLife(t *testing.T) {
 			t.Errorf("%s is left: %v", name, err)
 		}
 	}
-	if s, err := Running(dir); s != nil || err != nil {
+	if s, err := labctl.Running(dir); s != nil || err != nil {
 		t.Errorf("after: %v %v", s, err)
 	}
-	if err := Down(t.Context(), dir); err != nil {
+	if err := labctl.Down(t.Context(), dir); err != nil {
 		t.Errorf("going down twice: %v", err)
+	}
+}
+
+// forge replaces text in the state of a lab.
+func forge(t *testing.T, dir, old, text string) {
+	t.Helper()
+	name := filepath.Join(dir, ".weft", "lab", "lab.json")
+	state, err := os.ReadFile(name)
+	if err == nil && !bytes.Contains(state, []byte(old)) {
+		err = fmt.Errorf("no %q in %s", old, state)
+	}
+	if err == nil {
+		err = os.WriteFile(name, bytes.Replace(state, []byte(old), []byte(text), 1), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -301,11 +332,11 @@ func TestCrashed(t *testing.T) {
 	if err := os.MkdirAll(left, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	state := fmt.Sprintf(`{"pid": %d, "control": "127.0.0.1:1", "token": "x"}`, os.Getpid())
+	state := fmt.Sprintf(`{"pid": %d, "control": "127.0.0.1:1", "token": "x", "version": %q}`, os.Getpid(), labctl.Version())
 	if err := os.WriteFile(filepath.Join(dir, ".weft", "lab", "lab.json"), []byte(state), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := Running(dir); s != nil || err != nil {
+	if s, err := labctl.Running(dir); s != nil || err != nil {
 		t.Errorf("a process that is no lab counts as one: %v %v", s, err)
 	}
 	start(t, model(1), dir)

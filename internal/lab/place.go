@@ -7,93 +7,21 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 
 	"golang.org/x/crypto/ssh"
 
-	"weft/internal/lab/simserver"
+	"weft/internal/labctl"
 )
 
 // A place is the folder of a lab.
-type place struct {
-	dir  string // .weft/lab
-	held **os.File
-}
+type place struct{ labctl.Place }
 
-func newPlace(dir string) place {
-	return place{filepath.Join(dir, ".weft", "lab"), new(*os.File)}
-}
-
-func (p place) file(name string) string    { return filepath.Join(p.dir, name) }
-func (p place) root(host string) string    { return filepath.Join(p.dir, "servers", host) }
-func (p place) journal(host string) string { return filepath.Join(p.dir, "log", host) }
-
-// CreateLog creates the log of a lab that runs in the background, in place of its last one.
-func CreateLog(dir string) (*os.File, error) {
-	p := newPlace(dir)
-	if err := os.MkdirAll(p.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("folder of the lab: %w", err)
-	}
-	return os.OpenFile(p.file("lab.log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-}
-
-// errLocked says that another process has the lab's folder.
-var errLocked = errors.New("a lab is being started or stopped in this directory")
-
-// lock takes the folder for this process.
-func (p place) lock() error {
-	if err := os.MkdirAll(p.dir, 0o700); err != nil {
-		return fmt.Errorf("folder of the lab: %w", err)
-	}
-	f, err := os.OpenFile(p.file("lock"), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return fmt.Errorf("folder of the lab: %w", err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = f.Close() // nothing was written
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return errLocked
-		}
-		return fmt.Errorf("folder of the lab: locking %s: %w", f.Name(), err)
-	}
-	*p.held = f
-	return nil
-}
-
-func (p place) unlock() error {
-	if *p.held == nil {
-		return nil
-	}
-	return (*p.held).Close()
-}
-
-// reap ends agents that a lab left running when it crashed.
-func (p place) reap() {
-	roots, err := os.ReadDir(p.file("servers"))
-	if err != nil {
-		return // there is nothing
-	}
-	for _, r := range roots {
-		simserver.Reap(p.root(r.Name()))
-	}
-}
-
-// clean takes the files of a lab away; the output of services stays until the
-// next lab starts.
-func (p place) clean() error {
-	var errs []error
-	for _, name := range []string{"lab.json", "ssh_config", "known_hosts", "key", "servers"} {
-		errs = append(errs, os.RemoveAll(p.file(name)))
-	}
-	return errors.Join(errs...)
-}
+func (p place) journal(host string) string { return filepath.Join(p.Dir(), "log", host) }
 
 // newKey makes the key with which everybody logs in, as a file and for use.
 func newKey() ([]byte, ssh.Signer, error) {
@@ -113,7 +41,7 @@ func newKey() ([]byte, ssh.Signer, error) {
 }
 
 // write writes how to reach the devices; lab.json comes last.
-func (p place) write(s State, devices []*device, key []byte) error {
+func (p place) write(s labctl.State, devices []*device, key []byte) error {
 	var known strings.Builder
 	for _, d := range devices {
 		known.WriteString(d.name + " " + string(ssh.MarshalAuthorizedKey(d.hostKey)))
@@ -139,11 +67,11 @@ func (p place) write(s State, devices []*device, key []byte) error {
 
 // put replaces a file of the lab, whole or not at all.
 func (p place) put(name string, content []byte) error {
-	tmp := p.file(name + ".new")
+	tmp := p.File(name + ".new")
 	if err := os.WriteFile(tmp, content, 0o600); err != nil {
 		return err
 	}
-	return os.Rename(tmp, p.file(name))
+	return os.Rename(tmp, p.File(name))
 }
 
 // patternless are names that ssh_config(5) takes as one word, and as no pattern.
@@ -152,7 +80,7 @@ var patternless = regexp.MustCompile(`^[A-Za-z0-9_:\[][A-Za-z0-9_.:%\[\]-]*$`)
 // sshConfig leads every device's name to its port on loopback, and every other
 // name to a port where nobody listens: whoever uses this file stays here.
 func (p place) sshConfig(devices []*device) (string, error) {
-	abs, err := filepath.Abs(p.dir)
+	abs, err := filepath.Abs(p.Dir())
 	if err != nil {
 		return "", err
 	}
@@ -163,7 +91,7 @@ func (p place) sshConfig(devices []*device) (string, error) {
 		return `"` + strings.ReplaceAll(filepath.Join(abs, name), "%", "%%") + `"`
 	}
 	var b strings.Builder
-	b.WriteString("# " + Warning + "\n")
+	b.WriteString("# " + labctl.Warning + "\n")
 	for _, d := range devices {
 		if !patternless.MatchString(d.name) {
 			return "", fmt.Errorf("host %q: its name cannot be written into an ssh_config", d.name)
@@ -174,20 +102,4 @@ func (p place) sshConfig(devices []*device) (string, error) {
 	fmt.Fprintf(&b, "Host *\n  HostName 127.0.0.1\n  Port 1\n  IdentityFile %s\n  IdentitiesOnly yes\n  IdentityAgent none\n"+
 		"  UserKnownHostsFile %s\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n", quote("key"), quote("known_hosts"))
 	return b.String(), nil
-}
-
-// read reads lab.json; nil: there is none.
-func (p place) read() (*State, error) {
-	data, err := os.ReadFile(p.file("lab.json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading about the lab: %w", err)
-	}
-	var s State
-	if err := json.Unmarshal(data, &s); err != nil {
-		return nil, fmt.Errorf("%s is not what a lab wrote: %w", p.file("lab.json"), err)
-	}
-	return &s, nil
 }

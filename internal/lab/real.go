@@ -12,6 +12,7 @@ import (
 
 	"weft/internal/lab/guest"
 	"weft/internal/lab/simserver"
+	"weft/internal/labctl"
 	"weft/inventory"
 )
 
@@ -88,7 +89,7 @@ func planeName(m *inventory.Model, r *inventory.RNIC) string {
 
 // guestFault makes something break on a guest, or mends it.
 func (d *device) guestFault(name, value string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), labctl.RequestTimeout)
 	defer cancel()
 	switch name {
 	case "reboot":
@@ -102,14 +103,4 @@ func (d *device) guestFault(name, value string) error {
 		return d.guest.Cut(value, name == "cut")
 	}
 	return fmt.Errorf("fault %s: not one that a guest has", name)
-}
-
-// GuestFaults lists what Fault understands for guests, for help texts.
-func GuestFaults() []string {
-	return []string{
-		"reboot          restart it in good order, and wait until it has started",
-		"reset           press its button, and wait until it has started",
-		"kill            end it for good, as if it had burned",
-		"cut=PLANE, mend=PLANE  lose every frame to and from a plane (FABRIC.PLANE), and no longer",
-	}
 }

@@ -23,7 +23,7 @@ func (l *Lab) boot(ctx context.Context, m *inventory.Model, t *twin) error {
 	if err != nil {
 		return err
 	}
-	running, err := guest.Start(ctx, specs, guest.Options{Image: image, Key: l.key, Logs: l.place.file("log"), Log: l.log.w, Passed: func(p guest.Passage) {
+	running, err := guest.Start(ctx, specs, guest.Options{Image: image, Key: l.key, Logs: l.place.File("log"), Log: l.log.w, Passed: func(p guest.Passage) {
 		t.frame(simserver.End{Server: p.From.Guest, PCI: p.From.PCI}, simserver.End{Server: p.To.Guest, PCI: p.To.PCI}, p.DSCP, p.Bytes)
 	}})
 	if err != nil {

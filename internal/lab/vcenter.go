@@ -17,19 +17,16 @@ import (
 
 	"weft/internal/lab/simesxi"
 	"weft/internal/lab/simserver"
+	"weft/internal/labctl"
 	"weft/inventory"
 )
-
-// VCenterPassword is one that vCenters of labs take from whoever looks at a lab and knows no
-// password of its files; the first other one that comes is the files'.
-const VCenterPassword = "simulated"
 
 // A vcenterSpec is what a vCenter of the twin is made of, as its program reads it.
 type vcenterSpec struct {
 	host, addr string
 
 	User       string
-	Also       string // VCenterPassword
+	Also       string // labctl.VCenterPassword
 	Datacenter string
 	Cluster    string `json:",omitempty"`
 	Hosts      []vcenterHost
@@ -54,7 +51,7 @@ type vcenterVM struct {
 
 // A vcenter is one that runs.
 type vcenter struct {
-	device Device
+	device labctl.Device
 	life   io.Closer     // its standard input: it ends with it
 	in     io.Writer     // the same
 	heard  chan struct{} // closed when it says nothing any more
@@ -67,7 +64,7 @@ type vcenter struct {
 // newVCenter derives a vCenter: the datacenter of its distributed switches and clusters, and
 // the hosts that are their members.
 func newVCenter(m *inventory.Model, v *inventory.VCenter, cards map[*inventory.RNIC]simserver.Interface) (*vcenterSpec, error) {
-	spec := &vcenterSpec{host: v.Host, addr: v.Addr, Also: VCenterPassword}
+	spec := &vcenterSpec{host: v.Host, addr: v.Addr, Also: labctl.VCenterPassword}
 	if v.Credential != nil {
 		spec.User = v.Credential.User
 	}
@@ -208,7 +205,7 @@ func startVCenter(ctx context.Context, program string, s *vcenterSpec, attach fu
 		v.close()
 		return nil, errors.Join(ctx.Err(), fmt.Errorf("%s did not start: %w: %s", VCenterProgram, err, strings.TrimSpace(said.String())))
 	}
-	v.device = Device{Name: s.host, Kind: "vcenter", Block: s.addr, Address: fmt.Sprintf("%s:%d", answer.Host, answer.Port), User: s.User, SHA256: answer.SHA256}
+	v.device = labctl.Device{Name: s.host, Kind: "vcenter", Block: s.addr, Address: fmt.Sprintf("%s:%d", answer.Host, answer.Port), User: s.User, SHA256: answer.SHA256}
 	v.heard = make(chan struct{})
 	go v.hear(told, in, attach)
 	return v, nil
@@ -290,13 +287,4 @@ func (v *vcenter) close() {
 		<-v.heard
 	}
 	_ = v.cmd.Wait() // how does not matter any more
-}
-
-// VCenter is the simulated vCenter of a host name; nil: the lab has none.
-func (s *State) VCenter(host string) *Device {
-	i := slices.IndexFunc(s.Devices, func(d Device) bool { return d.Kind == "vcenter" && d.Name == host })
-	if i < 0 {
-		return nil
-	}
-	return &s.Devices[i]
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"weft/internal/labctl"
 	"weft/inventory"
 )
 
@@ -18,7 +19,7 @@ func TestWithoutVCenter(t *testing.T) {
 	m.VCenters = append(m.VCenters, v)
 	dir := t.TempDir()
 	start(t, m, dir)
-	s, err := Running(dir)
+	s, err := labctl.Running(dir)
 	if err != nil || s == nil {
 		t.Fatalf("%+v, %v", s, err)
 	}

@@ -68,7 +68,7 @@ const probeName = "weft-initiator"
 // standIn runs weft-initiator for a Windows host: SIMULATED, as what runs is the program of
 // the same weft for the machine that the lab runs on. Any other program is refused.
 func (l *Lab) standIn(spec simwindows.Spec) func(context.Context, []byte, []string, []byte) ([]byte, []byte, int, error) {
-	dir, bad := filepath.Abs(l.place.root(spec.Name))
+	dir, bad := filepath.Abs(l.place.Root(spec.Name))
 	name := filepath.Join(dir, probeName)
 	install := sync.OnceValue(func() error {
 		if bad != nil {

@@ -18,9 +18,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Version is the version of the language, which required_version is compared
-// with.
-const Version = "0.1.0"
+// Version is the version of weft, which required_version is compared with.
+const Version = inventory.Version
 
 // Options are what Load takes from outside of the directory.
 type Options struct {

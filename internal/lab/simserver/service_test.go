@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/pkg/sftp"
+
+	"weft/internal/labctl"
 )
 
 const unitText = `[Unit]
@@ -196,17 +198,17 @@ func TestAgentIsKilled(t *testing.T) {
 	}
 }
 
-// TestReap ends a target whose lab is gone.
-func TestReap(t *testing.T) {
+// TestEndTarget ends a target whose lab is gone.
+func TestEndTarget(t *testing.T) {
 	s := target(t, network(t), "st1", "10.1.0.1:4420")
-	Reap(s.Root()) // nothing runs: nothing happens
+	labctl.EndTarget(s.Root()) // nothing runs: nothing happens
 	if err := s.rootView().MkdirAll("/run/weft", 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.rootView().WriteFile("/run/weft/target.sock", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	Reap(s.Root()) // nobody answers
+	labctl.EndTarget(s.Root()) // nobody answers
 	n, err := newNotice()
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +219,7 @@ func TestReap(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-n.ready(&s.background)
-	Reap(s.Root())
+	labctl.EndTarget(s.Root())
 	if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Errorf("the target ended with %v", err)
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package simserver
+package labctl
 
 import (
 	"bytes"
@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Reap ends the target that a crashed lab left running in a server's root. The
-// target proves itself by answering on its socket in there.
-func Reap(root string) {
+// EndTarget ends the weft-target that a crashed lab left running in a server's root. The target proves
+// itself by answering on its socket there.
+func EndTarget(root string) {
 	abs, err := filepath.Abs(root)
 	if err != nil {
 		return
@@ -25,13 +25,13 @@ func Reap(root string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(abs, filepath.FromSlash(agentDir), "weft-target"), "--root", ".", "status", "--json")
-	cmd.Dir, cmd.Env, cmd.WaitDelay = abs, []string{"PATH=" + rootPath}, time.Second
+	cmd := exec.CommandContext(ctx, filepath.Join(abs, "usr", "local", "lib", "weft", "weft-target"), "--root", ".", "status", "--json")
+	cmd.Dir, cmd.Env, cmd.WaitDelay = abs, []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, time.Second
 	var out bytes.Buffer
 	cmd.Stdout = &out
 	var status struct{ PID int }
 	if cmd.Run() != nil || json.Unmarshal(out.Bytes(), &status) != nil || status.PID <= 1 {
-		return // nobody answers: it died with its lab
+		return // it ended with its lab
 	}
 	_ = syscall.Kill(status.PID, syscall.SIGKILL) // it may end by itself meanwhile
 }
