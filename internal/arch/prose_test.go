@@ -19,9 +19,6 @@ const maxWords = 30
 func rewrite() []string {
 	return []string{
 		"CHANGELOG.md",
-		"CONTRIBUTING.md",
-		"SECURITY.md",
-		"examples/ci/",
 		"internal/doctor/",
 		"internal/nvme/",
 		"modules/esxi/",
