@@ -305,7 +305,7 @@ func TestPagesNameTheLanguage(t *testing.T) {
 			seen++
 		}
 		for line := range strings.Lines(page) {
-			if !strings.HasPrefix(line, "| comes from |") {
+			if !strings.HasPrefix(line, "| declared by |") {
 				continue
 			}
 			for _, s := range spans(line) {

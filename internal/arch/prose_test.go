@@ -22,7 +22,6 @@ func rewrite() []string {
 		"internal/doctor/",
 		"internal/nvme/",
 		"modules/esxi/",
-		"modules/linux/",
 		"modules/vcenter/",
 		"modules/windows/",
 		"switches/",
