@@ -24,6 +24,9 @@ func ParseAnsible(text []byte) ([]Named, error) {
 		inv.lines(string(text))
 		return inv.machines(inv.order)
 	}
+	if n := yamlParts(text); n > mostAnsibleParts {
+		return nil, fmt.Errorf("the inventory has more than %d values: name the hosts that weft is to read in an inventory of their own", mostAnsibleParts)
+	}
 	var root any
 	if err := yaml.Unmarshal(text, &root); err != nil {
 		return nil, fmt.Errorf("the inventory cannot be read as YAML: %w", err)
@@ -33,12 +36,33 @@ func ParseAnsible(text []byte) ([]Named, error) {
 	return inv.machines(inv.order)
 }
 
+// Bounds of an inventory: what it may cost to read does not depend on what it says.
+const (
+	mostAnsibleParts  = 2_000_000 // values in YAML
+	mostAnsibleMerges = 2_000_000 // groups of all hosts, with the groups that these are in
+	mostAnsibleErrors = 100
+	longestWord       = 200 // of the inventory in a message
+)
+
+// yamlParts estimates how many values a document has, without building them: aliases
+// count where they are written, and yaml bounds what they expand to.
+func yamlParts(text []byte) (n int) {
+	for _, c := range text {
+		if c == '\n' || c == ',' || c == '[' || c == '{' || c == '&' || c == '*' {
+			n++
+		}
+	}
+	return n
+}
+
 // An ansibleInventory is what an inventory says of hosts and groups.
 type ansibleInventory struct {
 	hosts  map[string]*ansibleHost
 	groups map[string]*ansibleGroup
 	order  []string // names of hosts, as they first come
 	wrong  []error
+	more   int // errors beyond mostAnsibleErrors
+	merges int // that were done
 }
 
 type ansibleHost struct {
@@ -72,7 +96,20 @@ func ansibleWords() map[string]string {
 }
 
 func (inv *ansibleInventory) refuse(where, todo, format string, args ...any) {
-	inv.wrong = append(inv.wrong, hint.Wrap(fmt.Errorf("%s: %w", where, fmt.Errorf(format, args...)), "%s", todo))
+	for i, a := range args {
+		if text, ok := a.(string); ok {
+			args[i] = clip(text, longestWord)
+		}
+	}
+	inv.fail(hint.Wrap(fmt.Errorf("%s: %w", clip(where, longestWord), fmt.Errorf(format, args...)), "%s", todo))
+}
+
+func (inv *ansibleInventory) fail(err error) {
+	if len(inv.wrong) == mostAnsibleErrors {
+		inv.more++
+		return
+	}
+	inv.wrong = append(inv.wrong, err)
 }
 
 // host is that of a name, in a group.
@@ -108,7 +145,7 @@ func (inv *ansibleInventory) set(vars ansibleVars, name string, value any, where
 	case int:
 		text = fmt.Sprint(v)
 	default:
-		inv.refuse(where, "write it as a text", "%s is %v, which is no text", name, value)
+		inv.refuse(where, "write it as a text", "%s is %s, which is no text", name, fmt.Sprint(value))
 		return
 	}
 	switch before, set := vars[word]; {
@@ -135,9 +172,10 @@ func (inv *ansibleInventory) levels() (level map[string]int, tooDeep string) {
 			level[name] = 1
 		}
 	}
+	names := mapKeys(inv.groups)
 	for range mostAnsibleDepth + 1 {
 		tooDeep = ""
-		for _, name := range mapKeys(inv.groups) {
+		for _, name := range names {
 			for _, p := range inv.groups[name].parents {
 				if level[name] < level[p]+1 {
 					level[name], tooDeep = level[p]+1, name
@@ -156,6 +194,7 @@ func (inv *ansibleInventory) levels() (level map[string]int, tooDeep string) {
 func (inv *ansibleInventory) merged(h *ansibleHost, level map[string]int) ansibleVars {
 	in := map[string]bool{"all": true}
 	for next := slices.Clone(h.groups); len(next) > 0; next = next[1:] {
+		inv.merges++
 		if !in[next[0]] {
 			in[next[0]] = true
 			next = append(next, inv.group(next[0]).parents...)
@@ -173,11 +212,14 @@ func (inv *ansibleInventory) merged(h *ansibleHost, level map[string]int) ansibl
 func (inv *ansibleInventory) machines(order []string) (list []Named, err error) {
 	level, name := inv.levels()
 	if name != "" {
-		return nil, fmt.Errorf("group %s is nested more than %d deep, or in itself", name, mostAnsibleDepth)
+		return nil, fmt.Errorf("group %s is nested more than %d deep, or in itself", clip(name, longestWord), mostAnsibleDepth)
 	}
 	for _, name := range order {
 		h := inv.hosts[name]
 		vars := inv.merged(h, level)
+		if inv.merges > mostAnsibleMerges {
+			return nil, fmt.Errorf("the hosts of the inventory are in more than %d groups altogether, with the groups that contain these: name the hosts that weft is to read in an inventory of their own", mostAnsibleMerges)
+		}
 		if port := vars[ansiblePort]; port != "" && port != "22" {
 			inv.refuse(h.where, "write Port for it in ~/.ssh/config, and leave "+ansiblePort+" out", "%s is %s: weft takes the port of a host from ~/.ssh/config", ansiblePort, port)
 			continue
@@ -188,8 +230,11 @@ func (inv *ansibleInventory) machines(order []string) (list []Named, err error) 
 			continue
 		}
 		if list, err = appendNamed(list, m, h.where); err != nil {
-			inv.wrong = append(inv.wrong, err)
+			inv.fail(err)
 		}
+	}
+	if inv.more > 0 {
+		inv.wrong = append(inv.wrong, fmt.Errorf("and %d more errors", inv.more))
 	}
 	if inv.wrong != nil {
 		return nil, errors.Join(inv.wrong...)

@@ -169,11 +169,11 @@ func (inv *ansibleInventory) named(value any, where string) iter.Seq2[string, an
 		out = v
 	case map[any]any: // a key is a number
 		for k, body := range v {
-			out[fmt.Sprint(k)] = body
+			out[nameText(k)] = body
 		}
 	case []any:
 		for _, one := range v {
-			out[fmt.Sprint(one)] = nil
+			out[nameText(one)] = nil
 		}
 	default:
 		inv.refuse(where, "write a mapping of names", "it is %s", kindOf(value))
@@ -197,14 +197,26 @@ func (inv *ansibleInventory) readVars(vars ansibleVars, value any, where string)
 	}
 }
 
+// nameText is the text of a name, which may be a number. Of a list or mapping it is no name
+// of a host, and short.
+func nameText(value any) string {
+	switch value.(type) {
+	case []any, map[string]any, map[any]any:
+		return "(" + kindOf(value) + ")"
+	}
+	return fmt.Sprint(value)
+}
+
 func kindOf(value any) string {
 	switch value.(type) {
 	case string:
 		return "a text"
 	case []any:
 		return "a list"
+	case map[string]any, map[any]any:
+		return "a mapping"
 	}
-	return fmt.Sprintf("%v", value)
+	return clip(fmt.Sprint(value), longestWord)
 }
 
 func mapKeys[V any](m map[string]V) []string {

@@ -17,6 +17,9 @@ import (
 // mostHosts is how many machines one source may name.
 const mostHosts = 10000
 
+// longestName is how many bytes the name of a machine may have.
+const longestName = 255
+
 // ParseCSV reads machines from a table whose first line names its columns: host, which
 // is dialled, name, and user, who logs in; both may be left out. Without such a line the
 // first column is host and the second is name. Empty lines, and those that begin with #, say nothing.
@@ -72,9 +75,12 @@ func field(record []string, i int) string {
 
 // appendNamed adds a machine, once.
 func appendNamed(list []Named, m Named, where string) ([]Named, error) {
+	where = clip(where, longestName)
 	switch {
 	case !dialable(m.Host):
-		return nil, hint.Wrap(fmt.Errorf("%s: %q is no host", where, m.Host), "a host is a name or an address, such as st1.mgmt.example.net")
+		return nil, hint.Wrap(fmt.Errorf("%s: %q is no host", where, clip(m.Host, longestName)), "a host is a name or an address, such as st1.mgmt.example.net")
+	case len(m.Name) > longestName:
+		return nil, fmt.Errorf("%s: the name %q has %d bytes, of at most %d", where, clip(m.Name, longestName), len(m.Name), longestName)
 	case len(list) >= mostHosts:
 		return nil, fmt.Errorf("%s: more than %d machines", where, mostHosts)
 	}

@@ -7,6 +7,7 @@ package discover
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"weft/modules/host"
 	"weft/plan"
@@ -108,8 +109,20 @@ func (s *Site) found(how Severity, device, hint, format string, args ...any) {
 	s.add(Finding{Severity: how, Device: device, Text: fmt.Sprintf(format, args...), Hint: hint})
 }
 
+// longestFinding bounds a finding: devices send names of any length.
+const longestFinding = 1000
+
+// clip shortens a text that a device or a file may have made of any length.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
 // add takes a finding in, once.
 func (s *Site) add(f Finding) {
+	f.Text = clip(f.Text, longestFinding)
 	if s.said == nil {
 		s.said = map[[3]string]bool{}
 	}
