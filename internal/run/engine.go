@@ -89,6 +89,9 @@ func (s *staged) apply(ctx context.Context, part *plan.Plan, unavailable int) (*
 	if s.crew != nil {
 		return s.crew.apply(ctx, part, unavailable)
 	}
+	if err := s.mayApplySteps(ctx, part.Steps); err != nil {
+		return plan.Undone(part, err), err
+	}
 	s.advanceMark()
 	in := s.site.Input
 	begun := time.Now()
@@ -107,6 +110,9 @@ func (s *staged) apply(ctx context.Context, part *plan.Plan, unavailable int) (*
 func (s *staged) reverse(ctx context.Context, steps []plan.PlannedStep) (*plan.Result, error) {
 	if s.crew != nil {
 		return s.crew.reverse(ctx, steps)
+	}
+	if err := s.mayRevert(ctx, phasesOf(steps)); err != nil {
+		return nil, err
 	}
 	in := s.site.Input
 	in.Select, in.Reverse = plan.Selection{}, &plan.Reversal{Run: s.run.ID, Steps: steps}
@@ -192,6 +198,9 @@ func uncovered(v prove.Verdict, why string, accepted []string, res *prove.Result
 func (s *staged) persist(ctx context.Context, devices []string) error {
 	if s.crew != nil {
 		return s.crew.persist(ctx, devices)
+	}
+	if err := s.mayKeep(ctx, devices); err != nil {
+		return err
 	}
 	errs := make([]error, len(devices))
 	turn := make(chan struct{}, max(s.site.Input.Parallelism, 1))

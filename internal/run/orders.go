@@ -65,6 +65,12 @@ func Abort(ctx context.Context, e *Env, o Order) error {
 // it. That it is rolled back is no error.
 func Rollback(ctx context.Context, e *Env, o Order) error {
 	return e.withRun(ctx, o.Run, e.Records.Latest, func(s *staged) error {
+		s.ordered = true
+		if err := s.mayRevert(ctx, s.phasesIn(func(p rollout.PhaseRun) bool {
+			return len(p.Steps)+len(p.Begun) > 0 && (o.Phase == "" || p.Name == o.Phase)
+		})); err != nil {
+			return err
+		}
 		if err := s.rec.audit(ctx, AuditEntry{What: auditRollback, Phase: o.Phase, By: e.By}); err != nil {
 			return err
 		}

@@ -29,6 +29,9 @@ type staged struct {
 
 	whole map[[2]string]bool // for a worker: phases and devices of which all steps are known to be done
 
+	clear   map[cleared]bool // phases that were found approved
+	ordered bool             // an operator asked for a rollback
+
 	resumed bool          // another weft has begun it
 	state   rollout.State // that the audit trail knows
 
@@ -40,7 +43,7 @@ type staged struct {
 // stage begins a rollout of a plan.
 func (e *Env) stage(ctx context.Context, site *Site, spec *rollout.Spec, made *plan.Plan, sites []string) (*staged, error) {
 	now := time.Now()
-	s := &staged{env: e, site: site, spec: spec, plan: made}
+	s := &staged{env: e, site: site, spec: spec, plan: made, clear: map[cleared]bool{}}
 	s.run = rollout.NewRun(runOf(made, now), spec, made, now)
 	if slices.ContainsFunc(spec.Phases, func(p rollout.Phase) bool { return slices.Contains(p.NotBy, "author") }) {
 		s.run.Authors, _ = e.authors(made) // for the record: who judges finds out again, and says why it cannot
@@ -103,7 +106,7 @@ func (e *Env) restaged(rec *Record, saved *plan.Plan, site *Site) (*staged, erro
 	if err != nil {
 		return nil, errors.Join(err, site.Close())
 	}
-	s := &staged{env: e, site: site, spec: spec, plan: saved, digest: rec.Head.Plan, run: rec.Run, rec: rec, resumed: true, state: rec.Run.State}
+	s := &staged{env: e, site: site, spec: spec, plan: saved, digest: rec.Head.Plan, run: rec.Run, rec: rec, clear: map[cleared]bool{}, resumed: true, state: rec.Run.State}
 	s.crewed()
 	return s, nil
 }
@@ -128,6 +131,9 @@ func (s *staged) save(*rollout.Run) error {
 // advance goes on with the rollout, until it must stop or, with one, has
 // passed one gate.
 func (s *staged) advance(ctx context.Context, one bool) error {
+	if err := s.mayRevert(ctx, s.phasesIn(func(p rollout.PhaseRun) bool { return p.State == rollout.Reversing })); err != nil {
+		return err
+	}
 	end := func() {}
 	if s.env.Rehearsal == nil { // nobody goes on with one that was held
 		end = s.env.Pauses.offer()

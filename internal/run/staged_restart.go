@@ -24,6 +24,9 @@ func (s *staged) restart(ctx context.Context, how rollout.Restart) (begun bool, 
 	if !s.site.Rolling(how.Device) {
 		return false, s.site.noRolling(how.Device)
 	}
+	if err := s.mayRevert(ctx, []string{how.Phase}); err != nil {
+		return how.Begun, err
+	}
 	back := s.restartTimeout(how.Phase)
 	ctx, end := patient(ctx, emptyPatience+back)
 	defer end()

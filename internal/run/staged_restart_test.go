@@ -41,7 +41,8 @@ func restarting() *Site {
 
 // A host that a vCenter may have is not emptied in another way while that is away.
 func TestRestartWithoutVCenter(t *testing.T) {
-	s := &staged{env: &Env{}, site: restarting()}
+	site := restarting()
+	s := &staged{env: &Env{}, site: site, spec: SpecOf(site.Model), run: &rollout.Run{}}
 	for _, begun := range []bool{false, true} {
 		got, err := s.restart(t.Context(), rollout.Restart{Phase: "one", Device: "server.esx", Begun: begun})
 		if err == nil || !strings.Contains(err.Error(), "vcenter.dc1, which may have its machines leave, does not answer: no route") || got != begun {

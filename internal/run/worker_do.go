@@ -97,7 +97,7 @@ func (w *Worker) staged(ctx context.Context, rec *Record) (*staged, error) {
 		if s, err = w.part(ctx, rec); err != nil {
 			return nil, err
 		}
-		w.crews[rec.ID] = s
+		w.crews[rec.ID], s.clear = s, w.clear
 		for _, d := range s.site.Input.Devices {
 			if sw, ok := d.(plan.Saver); ok {
 				sw.SaveLater()

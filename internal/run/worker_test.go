@@ -168,7 +168,7 @@ func TestWorkerRefuses(t *testing.T) {
 	for i := range st.spec.Phases {
 		st.spec.Phases[i].Approve = true
 	}
-	if err := w.may(within(t), st, &task{Do: jobApply, Phase: made.Steps[0].Phase, Steps: []plan.ID{made.Steps[0].ID}}); err == nil || !strings.Contains(err.Error(), "is not approved, as far as this worker can tell") {
+	if err := w.may(within(t), st, &task{Do: jobApply, Phase: made.Steps[0].Phase, Steps: []plan.ID{made.Steps[0].ID}}); err == nil || !strings.Contains(err.Error(), "is not approved, as far as can be verified here") {
 		t.Errorf("without signers: %v", err)
 	}
 }
