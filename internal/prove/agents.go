@@ -30,7 +30,7 @@ func (r *run) served(ctx context.Context, flows []flow) account {
 		}
 		asked[f.target.Server] = true
 		status, err := r.status(ctx, f.target.Server)
-		r.keepSaying(f.target.Server, saying{status, err})
+		r.keepSaying(f.target.Server, saying{status: status, err: err})
 		if err != nil {
 			continue
 		}

@@ -6,6 +6,9 @@ import (
 	"weft/inventory"
 )
 
+// smbDirect is the metric of two hosts that share files: its places are declared pairs.
+const smbDirect = "smb_direct"
+
 // A Coverage is how much of what was declared a result has measured.
 type Coverage struct {
 	Pairs    int `json:"pairs"`          // that are declared, over each plane; of a sample: those in it
@@ -27,6 +30,11 @@ func (res *Result) Coverage() Coverage {
 	missed := map[string]bool{}
 	for _, row := range res.Rows {
 		missed[row.Pair()] = missed[row.Pair()] || row.Why != ""
+	}
+	for _, j := range res.Judgements {
+		if j.Metric == smbDirect && j.Validation == pathName {
+			missed[j.Pair] = missed[j.Pair] || j.Verdict == NotMeasured || j.Verdict == Inconclusive
+		}
 	}
 	c.Pairs = len(missed)
 	for _, missing := range missed {

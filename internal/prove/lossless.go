@@ -63,6 +63,13 @@ func (r *run) lossless(ctx context.Context, res *Result) []Judgement {
 	return out
 }
 
+// peersOnly reports whether the declared paths of a lossless fabric are only those between
+// hosts, such as of vSAN.
+func (r *run) peersOnly() bool {
+	m := r.in.Model
+	return r.in.Configured != nil && len(m.Initiators) == 0 && slices.ContainsFunc(topology.Cover(m, topology.Of(m), nil).Places, func(p topology.Place) bool { return p.Fabric.Lossless() })
+}
+
 // Unread are the switches on paths of lossless fabrics that weft does not read and that no
 // validation allows to go without a measurement.
 func Unread(m *inventory.Model) (out []string) {

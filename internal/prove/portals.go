@@ -3,6 +3,7 @@ package prove
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -13,32 +14,113 @@ import (
 // PortalOpen is the metric of a portal that the files declare.
 const PortalOpen = "portal"
 
-// portals judges for every transport of each target of weft whether its portal is open.
-// The first transport is the one that was declared; what is open in its place is DEGRADED.
+// portals judges for every transport of each target whether its portal is open, whether
+// weft-target or the kernel serves it. The first transport is the one that was declared; what
+// is open in its place is DEGRADED.
 func (r *run) portals(ctx context.Context) []Judgement {
-	var targets []*inventory.Target
+	of := map[string][]*inventory.Target{} // by engine
 	for _, t := range r.in.Model.Targets {
-		if t.Engine == "weft" && t.Server != nil && (r.in.There == nil || r.in.There(t.Server, t)) {
-			targets = append(targets, t)
+		if t.Server != nil && (r.in.There == nil || r.in.There(t.Server, t)) {
+			of[t.Engine] = append(of[t.Engine], t)
 		}
 	}
-	r.askTargets(ctx, targets)
+	if r.in.KernelPorts == nil {
+		delete(of, "nvmet")
+	}
+	r.askTargets(ctx, of["weft"])
+	kernels := r.askKernels(ctx, of["nvmet"])
 	var out []Judgement
-	for _, t := range targets {
-		said := r.said[t.Server]
+	for _, t := range slices.Concat(of["weft"], of["nvmet"]) {
+		says := kernels[t.Server]
+		if t.Engine == "weft" {
+			says = r.said[t.Server]
+		}
 		for _, p := range t.Portals {
 			if p.RNIC != nil {
-				out = append(out, judgePortal(t, p, said)...)
+				out = append(out, judgePortal(t, p, says)...)
 			}
 		}
 	}
 	return out
 }
 
-// A saying is what weft-target of a server says of itself, or why it says nothing.
+// A saying is what weft-target or the kernel's target of a server says of itself, or why it
+// says nothing.
 type saying struct {
 	status *agent.TargetStatus
+	kernel []KernelPort
 	err    error
+}
+
+// A KernelPort is a port of the target of a kernel.
+type KernelPort struct {
+	Transport string
+	Address   netip.AddrPort
+	NQNs      []string // of the subsystems that it exports
+	Closed    string   // why no host reaches it although it exports some; "": none is known
+	Unknown   error    // why it could not be read whether it is open
+}
+
+// askKernels reads the ports of the kernels' targets on the servers of targets, side by side.
+func (r *run) askKernels(ctx context.Context, targets []*inventory.Target) map[*inventory.Server]saying {
+	var servers []*inventory.Server
+	for _, t := range targets {
+		if !slices.Contains(servers, t.Server) {
+			servers = append(servers, t.Server)
+		}
+	}
+	says := make([]saying, len(servers))
+	asking := newQuestions()
+	for i, s := range servers {
+		asking.Go(func() {
+			host, err := r.hosts.of(ctx, s)
+			if err == nil {
+				says[i].kernel, err = r.in.KernelPorts(ctx, s, host)
+			}
+			says[i].err = err
+		})
+	}
+	asking.Wait()
+	out := map[*inventory.Server]saying{}
+	for i, s := range servers {
+		out[s] = says[i]
+	}
+	return out
+}
+
+// state reports whether a portal of a target is open, or why it is closed. Its error says why
+// that is not known.
+func (s saying) state(t *inventory.Target, transport string, at netip.AddrPort) (open bool, why string, err error) {
+	switch {
+	case s.err != nil && t.Engine == "nvmet":
+		return false, "", fmt.Errorf("the kernel's target of %s could not be read: %w", t.Server.Addr, s.err)
+	case s.err != nil:
+		return false, "", fmt.Errorf("weft-target of %s does not answer: %w", t.Server.Addr, s.err)
+	case t.Engine == "nvmet":
+		return s.atKernel(t, transport, at)
+	}
+	for _, have := range s.status.Portals {
+		if have.Transport == transport && have.Address == at.String() {
+			return have.Error == "", have.Error, nil
+		}
+	}
+	return false, "weft-target does not have it", nil
+}
+
+// atKernel is state where the kernel serves the target: a port is open while it exports
+// something, and serves the target where it exports all of its subsystems.
+func (s saying) atKernel(t *inventory.Target, transport string, at netip.AddrPort) (open bool, why string, err error) {
+	i := slices.IndexFunc(s.kernel, func(p KernelPort) bool { return p.Transport == transport && p.Address == at })
+	if i < 0 {
+		return false, "the kernel's target has no such port", nil
+	}
+	p := s.kernel[i]
+	for _, sub := range t.Subsystems {
+		if !slices.Contains(p.NQNs, sub.NQN) {
+			return false, "the port of the kernel's target does not export " + sub.NQN, nil
+		}
+	}
+	return p.Closed == "", p.Closed, p.Unknown
 }
 
 // askTargets asks the servers of targets that were not asked yet, side by side.
@@ -70,44 +152,28 @@ func (r *run) keepSaying(s *inventory.Server, says saying) {
 // judgePortal judges one address of a target, by transport.
 func judgePortal(t *inventory.Target, p inventory.Portal, said saying) (out []Judgement) {
 	list := flow{target: t, portal: p}.transports()
-	state := func(transport string) (open bool, why string) {
-		for _, have := range said.status.Portals {
-			if have.Transport == transport && have.Address == p.Address.String() {
-				return have.Error == "", have.Error
-			}
-		}
-		return false, "weft-target does not have it"
+	isOpen := func(transport string) bool {
+		open, _, err := said.state(t, transport, p.Address)
+		return open && err == nil
 	}
 	instead := "" // what is open where the first is not
+	if at := slices.IndexFunc(list, isOpen); at > 0 {
+		instead = strings.ToUpper(list[at])
+	}
 	for i, transport := range list {
 		j := Judgement{Validation: pathName, Metric: PortalOpen, Pair: fmt.Sprintf("%s %s %s", t.Addr, strings.ToUpper(transport), p.Address), Counted: true, Verdict: Pass}
-		if said.err != nil {
-			j.Verdict, j.Why = Inconclusive, "weft-target of "+t.Server.Addr+" does not answer: "+said.err.Error()
-			out = append(out, j)
-			continue
-		}
-		open, why := state(transport)
-		if i == 0 && !open {
-			if at := slices.IndexFunc(list, func(o string) bool { is, _ := state(o); return is }); at > 0 {
-				instead = strings.ToUpper(list[at])
-			}
-		}
+		open, why, err := said.state(t, transport, p.Address)
 		switch {
+		case err != nil:
+			j.Verdict, j.Why = Inconclusive, err.Error()
 		case open:
-		case i > 0 && onlyInstead(t, p, transport): // it is opened only where the first cannot be
-			if first, _ := state(list[0]); first {
-				continue
-			}
-			j.Verdict, j.Value, j.Why = Fail, 1, "it is closed: "+why
+		case i > 0 && onlyInstead(t, p, transport) && isOpen(list[0]): // it is opened only where the first cannot be
+			continue
 		case i == 0 && instead != "" && t.AllowDegraded:
 			j.Degraded = why
 			j.Note = fmt.Sprintf("degraded (allowed): it is closed, %s is open in its place: %s", instead, why)
-		case i > 0 && instead == "" && t.AllowDegraded:
-			if first, _ := state(list[0]); first {
-				j.Degraded, j.Note = why, "degraded (allowed): it is closed: "+why
-				break
-			}
-			j.Verdict, j.Value, j.Why = Fail, 1, "it is closed: "+why
+		case i > 0 && t.AllowDegraded && isOpen(list[0]):
+			j.Degraded, j.Note = why, "degraded (allowed): it is closed: "+why
 		case i == 0 && instead != "":
 			j.Verdict, j.Value, j.Why = Fail, 1, fmt.Sprintf("it is closed, and %s in its place is DEGRADED: %s; allow_degraded = true in %s accepts that", instead, why, t.Addr)
 		default:

@@ -1,11 +1,14 @@
 package prove
 
 import (
+	"context"
+	"errors"
 	"net/netip"
 	"strings"
 	"testing"
 
 	"weft/internal/agent"
+	"weft/internal/remote"
 	"weft/inventory"
 )
 
@@ -53,6 +56,52 @@ func TestPortals(t *testing.T) {
 		}
 		if got := res.DegradedAllowed(); (got != "") != (test.allow && strings.HasPrefix(test.want, "pass") && test.why != "") {
 			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// Ports of the kernel's target are judged by transport too: each has to export all subsystems
+// of the target, and to listen.
+func TestKernelPortals(t *testing.T) {
+	at := netip.MustParseAddrPort("10.0.0.1:4420")
+	port := func(transport string, nqns ...string) KernelPort {
+		return KernelPort{Transport: transport, Address: at, NQNs: nqns}
+	}
+	deaf, unread := port("rdma", "nqn.a", "nqn.b"), port("rdma", "nqn.a", "nqn.b")
+	deaf.Closed, unread.Unknown = "it does not listen", errors.New("no rdma")
+	both := port("tcp", "nqn.a", "nqn.b", "nqn.other")
+	for name, test := range map[string]struct {
+		have []KernelPort
+		err  error
+		want string // verdict for each transport, and why the first is none
+	}{
+		"both":         {[]KernelPort{port("rdma", "nqn.a", "nqn.b"), both}, nil, "pass pass"},
+		"no port":      {[]KernelPort{both}, nil, "fail pass: it is closed, and TCP in its place is DEGRADED: the kernel's target has no such port; allow_degraded = true in target.t accepts that"},
+		"part of it":   {[]KernelPort{port("rdma", "nqn.a"), both}, nil, "fail pass: it is closed, and TCP in its place is DEGRADED: the port of the kernel's target does not export nqn.b; allow_degraded = true in target.t accepts that"},
+		"deaf":         {[]KernelPort{deaf, both}, nil, "fail pass: it is closed, and TCP in its place is DEGRADED: it does not listen; allow_degraded = true in target.t accepts that"},
+		"not known":    {[]KernelPort{unread, both}, nil, "inconclusive pass: no rdma"},
+		"not answered": {nil, errors.New("timed out"), "inconclusive inconclusive: the kernel's target of server.s could not be read: timed out"},
+		"none":         {nil, nil, "fail fail: it is closed: the kernel's target has no such port"},
+	} {
+		server := &inventory.Server{Block: inventory.Block{Addr: "server.s"}}
+		target := &inventory.Target{Block: inventory.Block{Addr: "target.t"}, Engine: "nvmet", Transport: []string{"rdma", "tcp"}, Server: server,
+			Subsystems: []*inventory.Subsystem{{NQN: "nqn.a"}, {NQN: "nqn.b"}}}
+		target.Portals = []inventory.Portal{{Address: at, RNIC: &inventory.RNIC{Fabric: &inventory.Fabric{Transport: "rocev2"}}}}
+		r := &run{in: Input{Model: &inventory.Model{Targets: []*inventory.Target{target}},
+			KernelPorts: func(context.Context, *inventory.Server, remote.Host) ([]KernelPort, error) {
+				return test.have, test.err
+			}},
+			hosts: hosts{dial: func(context.Context, *inventory.Server) (remote.Host, error) { return nil, nil }}}
+		var verdicts []string
+		why := ""
+		for _, j := range r.portals(t.Context()) {
+			verdicts = append(verdicts, string(j.Verdict))
+			if why == "" && j.Why != "" {
+				why = ": " + j.Why
+			}
+		}
+		if got := strings.Join(verdicts, " ") + why; got != test.want {
+			t.Errorf("%s: %s", name, got)
 		}
 	}
 }

@@ -153,6 +153,8 @@ type Input struct {
 	// Attached asks a server what its kernel has of an initiator: for limits made
 	// of that, and for checks and outputs. nil: nobody knows.
 	Attached func(context.Context, remote.Host, *inventory.Initiator) (*Attached, error)
+	// KernelPorts asks a server for the ports of its kernel's target. nil: none is asked.
+	KernelPorts func(context.Context, *inventory.Server, remote.Host) ([]KernelPort, error)
 	// Paths asks a server, with one command, which connections its kernel has that
 	// are live. Its error wraps those of package remote where the server does not
 	// answer. nil: no server is asked.
@@ -213,7 +215,7 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 		// Nothing of what was asked for needs a probe.
 	case later && !slices.ContainsFunc(validations, counts):
 		return nil, ErrNoPair
-	case len(flows) == 0 && !slices.ContainsFunc(validations, counts) && (len(in.Names) > 0 || !in.Path || len(r.peers()) == 0):
+	case len(flows) == 0 && !slices.ContainsFunc(validations, counts) && (len(in.Names) > 0 || !in.Path || len(r.peers()) == 0 && !r.peersOnly()):
 		return nil, ErrNothing
 	}
 	return r.prove(ctx, validations, flows, len(all) > 0 && len(flows) == 0)

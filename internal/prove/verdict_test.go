@@ -61,6 +61,11 @@ func TestCoverage(t *testing.T) {
 	if c.Pairs != 2 || c.Measured != 1 || !slices.Equal(c.Missing, []string{"ESXi", "switch.s"}) || !slices.Equal(c.Allow, []string{"esxi", "switch.s"}) || c.Whole() {
 		t.Errorf("%+v", c)
 	}
+	peers := &Result{Rows: res.Rows, Judgements: []Judgement{{Validation: pathName, Metric: smbDirect, Pair: "c", Verdict: Pass},
+		{Validation: pathName, Metric: smbDirect, Pair: "d", Verdict: NotMeasured, Absence: Absence{Lacks: []string{"server.w", "windows"}, System: "Windows"}}}}
+	if c := peers.Coverage(); c.Pairs != 4 || c.Measured != 2 || !slices.Equal(c.Missing, []string{"Windows"}) || !slices.Equal(c.Allow, []string{"windows"}) {
+		t.Errorf("hosts that share files: %+v", c)
+	}
 	for i := range res.Judgements {
 		res.Judgements[i].Allowed = "x"
 	}

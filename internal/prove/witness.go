@@ -177,7 +177,6 @@ func (r *run) testified(ctx context.Context) (out []Judgement) {
 		ask    Witness
 		ways   []Way
 		labels []string
-		peers  int // of the ways: the first ones
 	}
 	all, order := map[*inventory.Server]*asked{}, []*inventory.Server{}
 	add := func(s *inventory.Server, ask Witness, w Way, row *Row) {
@@ -188,7 +187,6 @@ func (r *run) testified(ctx context.Context) (out []Judgement) {
 	}
 	for _, p := range r.peers() {
 		add(p.from, r.witness(p.from), p.way, &p.row)
-		all[p.from].peers++
 	}
 	for _, i := range r.in.Model.Initiators {
 		ask := r.witness(i.Server)
@@ -216,15 +214,14 @@ func (r *run) testified(ctx context.Context) (out []Judgement) {
 	answers := make([][]Judgement, len(order))
 	asking := newQuestions()
 	for n, s := range order {
-		asking.Go(func() { answers[n] = r.hear(ctx, s, all[s].ask, all[s].ways, all[s].labels, all[s].peers) })
+		asking.Go(func() { answers[n] = r.hear(ctx, s, all[s].ask, all[s].ways, all[s].labels) })
 	}
 	asking.Wait()
 	return slices.Concat(answers...)
 }
 
-// hear is what one server says. One that says nothing has proven nothing. What is not known
-// of its peers, with which it may share nothing yet, does not hold a rollout up.
-func (r *run) hear(ctx context.Context, s *inventory.Server, ask Witness, ways []Way, labels []string, peers int) (out []Judgement) {
+// hear is what one server says. One that says nothing has proven nothing.
+func (r *run) hear(ctx context.Context, s *inventory.Server, ask Witness, ways []Way, labels []string) (out []Judgement) {
 	h, err := r.hosts.of(ctx, s)
 	var says []Testimony
 	if err == nil {
@@ -234,9 +231,6 @@ func (r *run) hear(ctx context.Context, s *inventory.Server, ask Witness, ways [
 		return []Judgement{{Validation: pathName, Metric: "connections", Pair: s.Addr, Counted: true, Verdict: Inconclusive, Why: err.Error()}}
 	}
 	for _, t := range says {
-		if t.Way < peers && t.Verdict == Inconclusive && r.in.Settled != nil {
-			continue
-		}
 		j := Judgement{Validation: pathName, Metric: t.Metric, Pair: labels[t.Way], Counted: true, Verdict: t.Verdict, Why: t.Why, Note: t.Note}
 		if t.OfNIC {
 			j.Pair = portOf(ways[t.Way].NIC)

@@ -120,19 +120,20 @@ func TestPeers(t *testing.T) {
 			t.Errorf("%s is left: %q", test.left, got)
 		}
 	}
-	// What they do not know yet holds no rollout up, what does not hold does.
+	// In a rollout too, what is not measured makes the whole partial, and its names are those of
+	// the host and its system.
 	r.hosts.dial = func(context.Context, *inventory.Server) (remote.Host, error) { return nil, nil }
 	r.in.Witness = func(*inventory.Server) Witness {
 		return func(context.Context, remote.Host, []Way) ([]Testimony, error) {
-			return []Testimony{{Metric: "smb_direct", Verdict: Inconclusive, Why: "no session"}, {Metric: "rdma", Verdict: Fail, Why: "off"}}, nil
+			return []Testimony{{Metric: "smb_direct", Verdict: NotMeasured, Why: "no session"}, {Metric: "rdma", Verdict: Pass}}, nil
 		}
 	}
-	if got := r.testified(t.Context()); len(got) != 2 || got[0].Verdict != Fail || got[1].Verdict != Fail {
-		t.Errorf("%+v", got)
-	}
-	r.in.Settled = nil
-	if got := r.testified(t.Context()); len(got) != 4 {
-		t.Errorf("without a rollout: %+v", got)
+	for _, settled := range []func(string) bool{func(string) bool { return true }, nil} {
+		r.in.Settled = settled
+		res := &Result{Judgements: r.testified(t.Context())}
+		if len(res.Judgements) != 4 || overall(res) != Partial || !slices.Contains(res.Judgements[0].Lacks, "server.win1") {
+			t.Errorf("%+v", res.Judgements)
+		}
 	}
 	r.in.Witness = nil
 	if len(r.peers()) > 0 {

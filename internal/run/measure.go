@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"weft/internal/prove"
@@ -24,6 +25,7 @@ func (s *Site) Measure(ctx context.Context, in prove.Input) (*prove.Result, erro
 	defer hosts.End()
 	in.Model, in.Emit, in.Host, in.Attached, in.Switch, in.NICs, in.Witness = s.Model, s.Input.Emit, hosts.Host, s.Attached, s.counted, s.countNICs, s.witness
 	in.Agent, in.Uses, in.Others = s.agent, s.uses, s.clusters
+	in.KernelPorts = s.kernelPorts
 	in.System, in.Configured, in.Settings = systemTitle, s.configured, s.settings
 	if s.access.Simulated {
 		in.Window = simulatedWindow
@@ -113,7 +115,26 @@ func (s *Site) clusters(ctx context.Context, underWay bool) (out []prove.Judgeme
 		}
 	}
 	if !underWay {
-		out = append(out, s.machines()...)
+		out = append(append(out, s.unasked()...), s.machines()...)
+	}
+	return out
+}
+
+// unasked are the networks of vSAN of which no vCenter reports what goes over them: no cluster
+// with vsan_rdma is declared.
+func (s *Site) unasked() (out []prove.Judgement) {
+	for _, v := range s.Model.VCenters {
+		if slices.ContainsFunc(v.Clusters, func(c *inventory.Cluster) bool { return c.VSANRDMA }) {
+			return nil
+		}
+	}
+	for _, server := range s.Model.Servers {
+		for _, r := range server.RNICs {
+			if r.VMK != nil && slices.Contains(r.VMK.Services, "vsan") {
+				out = append(out, prove.Unmeasured("", vsanMetric, server.Addr+" "+r.VMK.ID,
+					"whether vSAN uses RDMA there only a vCenter reports: declare its cluster with vsan_rdma = true", server.Addr, server.OS))
+			}
+		}
 	}
 	return out
 }
@@ -216,6 +237,19 @@ func (s *Site) Attached(ctx context.Context, h remote.Host, i *inventory.Initiat
 	}
 	idle := slice.Map(p.Idle, func(i host.IdlePath) prove.Idle { return prove.Idle(i) })
 	return &prove.Attached{LivePaths: p.Fewest(), Live: p.Live, Idle: idle, Devices: p.Devices}, nil
+}
+
+// kernelPorts asks a server for the ports of its kernel's target.
+func (s *Site) kernelPorts(ctx context.Context, server *inventory.Server, h remote.Host) ([]prove.KernelPort, error) {
+	os, err := s.system(server, host.Probing)
+	if err != nil {
+		return nil, err
+	}
+	if os.Probe.Ports == nil {
+		return nil, fmt.Errorf("%s has no target in its kernel that weft reads", os.Title)
+	}
+	list, err := os.Probe.Ports(ctx, h)
+	return slice.Map(list, func(p host.TargetPort) prove.KernelPort { return prove.KernelPort(p) }), err
 }
 
 // uses asks a server what it does with the namespace of a UUID.

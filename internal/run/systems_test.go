@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -181,5 +182,24 @@ func TestRolloutOfAThirdSystem(t *testing.T) {
 				t.Errorf("it has counted %+v: %v", c, err)
 			}
 		})
+	}
+}
+
+// Networks of vSAN of which no vCenter reports what goes over them are not measured, by the
+// names of their hosts.
+func TestVSANWithoutVCenter(t *testing.T) {
+	host := &inventory.Server{Block: inventory.Block{Addr: "server.esx"}, OS: "esxi"}
+	host.RNICs = []*inventory.RNIC{{VMK: &inventory.VMK{ID: "vmk2", Services: []string{"vsan"}}}, {VMK: &inventory.VMK{ID: "vmk3", Services: []string{"nvme-rdma"}}}, {}}
+	s := &Site{Model: &inventory.Model{Servers: []*inventory.Server{host}}}
+	got := s.clusters(t.Context(), false)
+	if len(got) != 1 || got[0].Pair != "server.esx vmk2" || got[0].Verdict != prove.NotMeasured || !slices.Equal(got[0].Lacks, []string{"server.esx", "esxi"}) {
+		t.Errorf("%+v", got)
+	}
+	if got := s.clusters(t.Context(), true); len(got) > 0 {
+		t.Errorf("in a rollout: %+v", got)
+	}
+	s.Model.VCenters = []*inventory.VCenter{{Clusters: []*inventory.Cluster{{VSANRDMA: true}}}}
+	if got := s.unasked(); len(got) > 0 {
+		t.Errorf("the vCenter reports it: %+v", got)
 	}
 }

@@ -2,6 +2,8 @@ package topology
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"weft/inventory"
@@ -10,7 +12,9 @@ import (
 func compare(a, b string) int { return strings.Compare(a, b) }
 
 // Cover lists what the declared paths of a model pass: those of each initiator to each
-// portal of its targets in a plane that both have. keep leaves pairs out; nil keeps all.
+// portal of its targets in a plane that both have, and those between the hosts of a plane
+// that use it for SMB Direct, vSAN or PVRDMA. keep leaves pairs of an initiator and a target
+// out; nil keeps all.
 //
 // Initiators with the same targets are taken together, and so are the NICs at a switch:
 // the cost is that of reading the connections, the links and the servers once, and of each
@@ -21,6 +25,9 @@ func Cover(m *inventory.Model, g *Graph, keep func(*inventory.Server, *inventory
 		for plane, far := range portals(group.targets) {
 			c.plane(plane, group.from, far)
 		}
+	}
+	for _, nics := range peers(m) {
+		c.peers(nics)
 	}
 	out := &Coverage{}
 	for _, p := range c.places {
@@ -136,15 +143,65 @@ func (c *covering) plane(plane *inventory.Plane, from []*inventory.Server, far [
 	ends := c.ends(rest, len(near))
 	for a, n := range starts {
 		for b, k := range ends {
-			w := c.g.Ways(a, b, plane.Name)
-			if !w.Known {
-				c.gap(n*k, a.Addr, "no way to %s in plane %s is declared", b.Addr, plane.Name)
+			c.between(a, b, plane, fabric, n*k)
+		}
+	}
+}
+
+// peers are the NICs by which hosts reach each other without a target: those of a plane
+// and a use.
+func peers(m *inventory.Model) map[use][]*inventory.RNIC {
+	out := map[use][]*inventory.RNIC{}
+	add := func(r *inventory.RNIC, name string) {
+		out[use{r.Plane, name}] = append(out[use{r.Plane, name}], r)
+	}
+	for _, s := range m.Servers {
+		for _, r := range s.RNICs {
+			if r.Plane == nil || r.Fabric == nil || !r.Address.IsValid() || r != InPlane(s, r.Plane) {
 				continue
 			}
-			for _, p := range w.Ports {
-				c.pass(p, Place{Port: p, Fabric: fabric}, n*k)
+			if s.SMB != nil {
+				add(r, "smb")
+			}
+			for _, name := range []string{"vsan", "pvrdma"} {
+				if r.VMK != nil && slices.Contains(r.VMK.Services, name) {
+					add(r, name)
+				}
 			}
 		}
+	}
+	return out
+}
+
+// A use is what hosts of a plane reach each other for.
+type use struct {
+	plane *inventory.Plane
+	name  string
+}
+
+// peers takes in the paths between all NICs of a use, each pair once.
+func (c *covering) peers(nics []*inventory.RNIC) {
+	if len(nics) < 2 {
+		return
+	}
+	at := c.ends(nics, len(nics)-1)
+	leaves := slices.SortedFunc(maps.Keys(at), func(a, b *inventory.Switch) int { return compare(a.Addr, b.Addr) })
+	for i, a := range leaves {
+		for _, b := range leaves[i+1:] {
+			c.between(a, b, nics[0].Plane, nics[0].Fabric, at[a]*at[b])
+		}
+	}
+}
+
+// between takes in the ways between two leaf switches, each of so many paths.
+func (c *covering) between(a, b *inventory.Switch, plane *inventory.Plane, f *inventory.Fabric, paths int) {
+	w := c.g.Ways(a, b, plane.Name)
+	if !w.Known {
+		c.gap(paths, a.Addr, "no way to %s in plane %s is declared", b.Addr, plane.Name)
+		return
+	}
+	for _, p := range w.Ports {
+		c.pass(p, Place{Port: p, Fabric: f}, paths)
 	}
 }
 

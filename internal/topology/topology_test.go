@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"testing"
@@ -94,6 +95,40 @@ func TestCover(t *testing.T) {
 	m.Switches[0].Unmanaged = true
 	if list := Cover(m, Of(m), nil).Unmanaged(); len(list) != 1 || list[0] != m.Switches[0] {
 		t.Errorf("%v", list)
+	}
+}
+
+// Hosts of a plane that use it for SMB Direct, vSAN or PVRDMA are on declared paths, each use
+// by itself, without an initiator and a target.
+func TestCoverPeers(t *testing.T) {
+	m := clos(2, 2, 4)
+	m.Initiators, m.Targets = nil, nil
+	for i, s := range m.Servers {
+		switch i {
+		case 0, 1, 4: // two at one leaf, one at the other
+			s.SMB = &inventory.SMB{}
+		case 2, 6:
+			s.RNICs[0].VMK = &inventory.VMK{Services: []string{"nvme-rdma", "vsan"}}
+		case 3: // alone
+			s.RNICs[0].VMK = &inventory.VMK{Services: []string{"pvrdma"}}
+		case 5, 7: // nothing goes between these two
+			s.RNICs[0].VMK = &inventory.VMK{Services: []string{"nvme-tcp"}}
+		}
+	}
+	paths := map[string]int{}
+	for _, p := range Cover(m, Of(m), nil).Places {
+		paths[p.String()] = p.Paths
+	}
+	want := map[string]int{"server.l0-0 p0": 2, "server.l0-1 p0": 2, "server.l1-0 p0": 2, "server.l0-2 p0": 1, "server.l1-2 p0": 1,
+		"switch.leaf0 port0": 2, "switch.leaf0 port1": 2, "switch.leaf1 port0": 2, "switch.leaf0 port2": 1, "switch.leaf1 port2": 1,
+		"switch.leaf0 up0": 3, "switch.leaf0 up1": 3, "switch.leaf1 up0": 3, "switch.leaf1 up1": 3,
+		"switch.spine0 down0": 3, "switch.spine0 down1": 3, "switch.spine1 down0": 3, "switch.spine1 down1": 3}
+	if !maps.Equal(paths, want) {
+		t.Errorf("%v", paths)
+	}
+	m.Links = slices.DeleteFunc(m.Links, func(l *inventory.Link) bool { return l.From.RNIC == nil })
+	if c := Cover(m, Of(m), nil); len(c.Gaps) != 1 {
+		t.Errorf("leaves that nothing joins: %v", c.Gaps)
 	}
 }
 

@@ -26,6 +26,17 @@ type Prober struct {
 	// Uses is what it does with the namespace of a UUID, in words: what is mounted, built
 	// on it, or swap, and partitions. nil: it cannot be asked.
 	Uses func(ctx context.Context, h remote.Host, uuid string) ([]string, error)
+	// Ports are the ports of the kernel's target. nil: the system has no such target.
+	Ports func(context.Context, remote.Host) ([]TargetPort, error)
+}
+
+// A TargetPort is a port of the target of a kernel.
+type TargetPort struct {
+	Transport string
+	Address   netip.AddrPort // not valid: not set
+	NQNs      []string       // of the subsystems that it exports
+	Closed    string         // why no host reaches it although it exports some; "": none is known
+	Unknown   error          // why it could not be read whether it is open
 }
 
 // Paths are what a machine's kernel has of the connections of an initiator.

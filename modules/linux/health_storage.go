@@ -138,24 +138,10 @@ func (r *healthRead) exported(text string) {
 	}
 }
 
-// listeners reads who listens by the connection manager of RDMA, where it could be asked. An
-// IPv6 address has no brackets there.
-//
-//	link rxe0/- cm-idn 0 state LISTEN ps TCP comm [nvmet_rdma] src-addr 10.40.1.11:4420
+// listeners reads which addresses the connection manager of RDMA listens at, if it answered.
 func (r *healthRead) listeners(text string) {
-	if !strings.HasSuffix(strings.TrimSpace(text), "rc 0") {
-		return
-	}
-	r.CMListens = []string{}
-	for line := range strings.Lines(text) {
-		w := strings.Fields(line)
-		i := slices.Index(w, "src-addr")
-		if j := slices.Index(w, "state"); j < 0 || j+1 >= len(w) || w[j+1] != "LISTEN" || i < 0 || i+1 >= len(w) {
-			continue
-		}
-		if c := strings.LastIndexByte(w[i+1], ':'); c > 0 {
-			r.CMListens = append(r.CMListens, printable(net.JoinHostPort(w[i+1][:c], w[i+1][c+1:])))
-		}
+	if strings.HasSuffix(strings.TrimSpace(text), "rc 0") {
+		r.CMListens = append([]string{}, slice.Map(see.CMListeners(text), printable)...)
 	}
 }
 

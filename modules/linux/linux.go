@@ -30,7 +30,7 @@ func OS() *host.OS {
 		Reading:  settingsReader(),
 
 		Counters: readCounters,
-		Probe:    &host.Prober{Attached: nvme.ReadPaths, Live: nvme.ReadLivePaths, Uses: nvme.ReadUses},
+		Probe:    &host.Prober{Attached: nvme.ReadPaths, Live: nvme.ReadLivePaths, Uses: nvme.ReadUses, Ports: nvme.ReadPorts},
 		Cut:      &host.Cutter{Cut: cutLink, How: cutHow},
 	}
 }

@@ -41,7 +41,7 @@ const shortest = 84 // bytes of a ping that any path takes
 // RDMA, what that has carried meanwhile, whether SMB Multichannel has chosen it, and whether
 // full packets arrive; of ways to targets only that, as they are read from over TCP.
 func witness(ctx context.Context, h remote.Host, ways []host.Way) (out []host.Testimony, err error) {
-	looks := append(adapterLooks(), offloadsLook(), operationalLook(), channelsLook(), countersLook())
+	looks := append(adapterLooks(), offloadsLook(), operationalLook(), channelsLook(), countersLook(), smbLook("Client"), smbLook("Server"))
 	shares := slices.ContainsFunc(ways, sharing)
 	for _, w := range ways {
 		looks = append(looks, pingLook(w.Portal.Addr().String(), w.NIC.Fabric.HostMTU), pingLook(w.Portal.Addr().String(), shortest))
@@ -126,7 +126,7 @@ func paused(s remote.Seen, name string, f *inventory.Fabric) (host.Holding, stri
 	return host.Holds, ""
 }
 
-// testifySMB: without a session nothing was chosen, and nothing is proven.
+// testifySMB: without a session nothing was chosen, and nothing is measured.
 func testifySMB(s remote.Seen, way int, w host.Way) host.Testimony {
 	says := host.Testimony{Way: way, Metric: "smb_direct", Note: "SMB Multichannel has chosen RDMA"}
 	type channel struct {
@@ -149,9 +149,14 @@ func testifySMB(s remote.Seen, way int, w host.Way) host.Testimony {
 		}
 	}
 	slices.Sort(wrong)
+	multichannel, err := (&SMB{}).Parse(s)
 	switch {
+	case err == nil && !multichannel.Client:
+		says.Holds, says.Why = host.Broken, "SMB Multichannel is off: Get-SmbClientConfiguration"
+	case err == nil && !multichannel.Server:
+		says.Holds, says.Why = host.Broken, "SMB Multichannel is off: Get-SmbServerConfiguration"
 	case len(list) == 0:
-		says.Why = "no session of SMB goes from " + here + " to " + there + ": Get-SmbMultichannelConnection shows one while a share of the other host is in use"
+		says.Holds, says.Why = host.Unmeasured, "no session of SMB goes from "+here+" to "+there+": Get-SmbMultichannelConnection shows one while a share of the other host is in use"
 	case len(wrong) > 0:
 		says.Holds, says.Why = host.Broken, strings.Join(wrong, ", ")
 	default:

@@ -68,8 +68,8 @@ func testWitness(t *testing.T) {
 		doAll(t, way, p.there())
 	}
 	expect("all is", "10.0.0.2:445", "rdma 1", "rdma_traffic 3", "smb_direct 1", "jumbo 1")
-	expect("there is no session", "10.0.0.3:445", "rdma 1", "rdma_traffic 3", "smb_direct 0", "jumbo 1")
-	expect("nobody is there", "10.9.9.9:445", "rdma 1", "rdma_traffic 3", "smb_direct 0", "jumbo 2")
+	expect("there is no session", "10.0.0.3:445", "rdma 1", "rdma_traffic 3", "smb_direct 3", "jumbo 1")
+	expect("nobody is there", "10.9.9.9:445", "rdma 1", "rdma_traffic 3", "smb_direct 3", "jumbo 2")
 	carried("nobody is there", "2 connections of RDMA stand, and nothing went over RDMA meanwhile: read a large file")
 	fault := func(name string) {
 		t.Helper()
@@ -88,6 +88,9 @@ func testWitness(t *testing.T) {
 	fault("twins")
 	expect("two adapters are described alike", "10.0.0.2:445", "rdma 1", "rdma_traffic 3", "smb_direct 1", "jumbo 1")
 	carried("two adapters are described alike", "two adapters are described as \"SIMULATED 100GbE Adapter\"")
+	fault("mended")
+	fault("one-channel")
+	expect("SMB Multichannel is off", "10.0.0.2:445", "rdma 1", "rdma_traffic 3", "smb_direct 2", "jumbo 1")
 	fault("mended")
 	fault("no-rdma")
 	expect("RDMA is off for the whole host", "10.0.0.2:445", "rdma 2", "rdma_traffic 3", "smb_direct 2", "jumbo 1")

@@ -11,6 +11,7 @@ func Permits() []remote.Permit {
 	target := (&Agent{Name: "weft-target", Unit: agent.Unit}).looks()
 	return []remote.Permit{
 		{What: "the kernel's target", Look: nvmetLook()},
+		{What: "listeners of the RDMA connection manager", Look: listenersLook()},
 		{What: "connections of the kernel", Look: nvmeLook()},
 		{What: "the configuration of weft-target", Look: target.config},
 		{What: "weft-target, as it runs", Look: target.status},
