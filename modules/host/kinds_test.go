@@ -30,22 +30,9 @@ var update = flag.Bool("update", false, "rewrite diff, apply and undo of the cas
 // answered in, what would be typed out. A look that the case does not answer
 // fails.
 func TestKinds(t *testing.T) {
-	agents := bundle.From(fstest.MapFS{
-		"agents/linux-amd64/weft-target.gz":      {Data: gzipped(t, "a new target")},
-		"agents/linux-amd64/weft-initiator.gz":   {Data: gzipped(t, "a new probe")},
-		"agents/windows-amd64/weft-initiator.gz": {Data: gzipped(t, "a new probe")},
-	})
 	for os, cases := range tested() {
 		for name, k := range NewKindSet(os.Kinds()) {
-			kind := func(a *txtar.Archive) (plan.Resource, error) {
-				r, err := k.(interface {
-					wanted(*txtar.Archive) (plan.Resource, error)
-				}).wanted(a)
-				if from, ok := r.(interface{ from(*bundle.Bundle) }); ok {
-					from.from(agents)
-				}
-				return r, err
-			}
+			kind := func(a *txtar.Archive) (plan.Resource, error) { return declaredBy(t, k, a) }
 			files, _ := filepath.Glob(cases + name + "/*.txtar")
 			if len(files) == 0 {
 				t.Errorf("kind %s of %s has no case", name, os.Name)
@@ -55,6 +42,21 @@ func TestKinds(t *testing.T) {
 			}
 		}
 	}
+}
+
+// declaredBy is the resource that a case declares.
+func declaredBy(t *testing.T, k AnyKind, a *txtar.Archive) (plan.Resource, error) {
+	r, err := k.(interface {
+		wanted(*txtar.Archive) (plan.Resource, error)
+	}).wanted(a)
+	if from, ok := r.(interface{ from(*bundle.Bundle) }); ok {
+		from.from(bundle.From(fstest.MapFS{
+			"agents/linux-amd64/weft-target.gz":      {Data: gzipped(t, "a new target")},
+			"agents/linux-amd64/weft-initiator.gz":   {Data: gzipped(t, "a new probe")},
+			"agents/windows-amd64/weft-initiator.gz": {Data: gzipped(t, "a new probe")},
+		}))
+	}
+	return r, err
 }
 
 // wanted is what a case declares.
