@@ -16,12 +16,12 @@ import (
 // what package lossless finds is reported by the checks of those settings, see Catalogue.
 func hopChecks() []*Check {
 	return []*Check{
-		{ID: "WD-QOS-27", Title: "ECN of a lossless class is not as declared", Severity: Error, Reads: "classes and ports of switches; /sys/class/net/IF/ecn", Limit: "ecn of the traffic_class; without files what most ports and NICs have", Source: "DCQCN (SIGCOMM 2015): switches mark, and NICs on both ends answer",
+		{ID: "WD-QOS-27", Title: "ECN of a lossless class differs from the declared value", Severity: Error, Reads: "classes and ports of switches; /sys/class/net/IF/ecn", Limit: "ecn of the traffic_class; without files the majority of ports and NICs", Source: "DCQCN (SIGCOMM 2015): switches mark, and NICs on both ends react",
 			Remedy: "Apply the fabric block: weft plan shows the line.", Mends: []string{"ecn", "port", "qos"}},
-		{ID: "WD-QOS-28", Title: "a lossless class is served otherwise than declared", Severity: Error, Reads: "shares, queuing policies and watchdogs of switches and ports; dcb -j ets show dev IF", Limit: "bandwidth of the traffic_class and pfc_watchdog of the fabric; without files what most ports have", Source: "IEEE 802.1Qaz; Microsoft, SIGCOMM 2016, of watchdogs",
+		{ID: "WD-QOS-28", Title: "the scheduling of a lossless class differs from the declared value", Severity: Error, Reads: "shares, queuing policies and watchdogs of switches and ports; dcb -j ets show dev IF", Limit: "bandwidth of the traffic_class and pfc_watchdog of the fabric; without files the majority of ports", Source: "IEEE 802.1Qaz; for watchdogs Microsoft, SIGCOMM 2016",
 			Remedy: "Apply the fabric block: weft plan shows the line.", Mends: []string{"ets", "port", "qos"}},
-		{ID: "WD-QOS-29", Title: "a hop of a declared path is not there", Severity: Error, Reads: "NICs of servers, ports of switches", Limit: "all that declared paths pass; a switch that weft does not read is not known", Source: "the files",
-			Remedy: "Correct match or the link block, or read the switch that is in between."},
+		{ID: "WD-QOS-29", Title: "a hop of a declared path does not exist", Severity: Error, Reads: "NICs of servers, ports of switches", Limit: "every hop of the declared paths; hops on unread switches are unknown", Source: "the files",
+			Remedy: "Correct match or the link block, or add the switch in between."},
 	}
 }
 

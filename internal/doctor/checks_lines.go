@@ -12,12 +12,12 @@ import (
 func lineChecks() []*Check {
 	const reads = "the running configuration: lines of QoS, PFC, ECN, buffers, watchdog, MTU and LLDP, and all lines of ports of the fabric"
 	return []*Check{
-		{ID: "WD-QOS-23", Title: "a line puts PFC out of effect", Severity: Error, Reads: reads, Limit: "no line that pauses the whole link, or disables PFC whatever the ports say", Source: "IEEE 802.1Qbb: not beside PAUSE; the switch's own manual",
-			Remedy: "Remove the line by hand: weft leaves it as it is.", judge: each((*Site).used, breakingLines)},
-		{ID: "WD-QOS-24", Title: "a line beside the fabric's changes what it does", Severity: Warn, Reads: reads, Limit: "none on ports of the fabric, and none of the system, where classes are lossless", Source: "the manuals that the page of the switch system lists",
-			Remedy: "Read what the line does; remove it by hand where it is not wanted.", judge: each((*Site).used, besideLines)},
-		{ID: "WD-QOS-25", Title: "a line of a switch is not understood", Severity: Warn, Reads: reads, Limit: "every line is known", Source: own,
-			Remedy: "See what the line does, and remove it where it changes what the fabric's traffic gets; report it otherwise.", judge: each((*Site).used, unknownLines)},
+		{ID: "WD-QOS-23", Title: "a configuration line disables PFC", Severity: Error, Reads: reads, Limit: "no line that enables global pause, or disables PFC for all ports", Source: "IEEE 802.1Qbb: PFC excludes global pause; the manual of the switch",
+			Remedy: "Remove the line by hand; weft does not change it.", judge: each((*Site).used, breakingLines)},
+		{ID: "WD-QOS-24", Title: "an unmanaged configuration line affects the fabric", Severity: Warn, Reads: reads, Limit: "no such line on ports of the fabric or for the whole switch, if classes are lossless", Source: "the manuals that the page of the switch system lists",
+			Remedy: "Check the effect of the line; remove it by hand if it is not intended.", judge: each((*Site).used, besideLines)},
+		{ID: "WD-QOS-25", Title: "weft does not understand a configuration line", Severity: Warn, Reads: reads, Limit: "every line is known", Source: own,
+			Remedy: "Check the effect of the line. Remove it if it affects traffic of the fabric; otherwise report it to weft's maintainers.", judge: each((*Site).used, unknownLines)},
 	}
 }
 

@@ -3,12 +3,12 @@ package doctor
 // vcenterChecks are about what vCenters tell.
 func vcenterChecks() []*Check {
 	return []*Check{
-		{ID: "WD-VC-01", Title: "vSAN that is to use RDMA speaks TCP", Severity: Error, Reads: "VsanQueryVcClusterHealthSummary, VsanClusterGetConfig", Limit: "RDMA is on, and each host speaks RoCE", Source: "Broadcom, vSAN over RDMA: one host without takes the whole cluster to TCP",
-			Remedy: "Look at DCB of the hosts that are named, and at their ports for vSAN; weft plan says what is waited for.", Mends: []string{"vsan_rdma"}, judge: each((*Site).vcenters, vsanRDMA)},
-		{ID: "WD-VC-02", Title: "a host is no member of its distributed switch", Severity: Error, Reads: "DistributedVirtualSwitch.config.host", Limit: "each uplink of the files is the only one of its host there", Source: "the files",
-			Remedy: "weft plan makes it a member, unless it has another uplink there: weft moves none.", Mends: []string{"dvswitch_member"}, judge: each((*Site).vcenters, uplinked)},
-		{ID: "WD-VC-03", Title: "a host profile may own what weft sets", Severity: Warn, Reads: "HostProfileManager.profile: name, entity", Limit: "none is attached to a host of a distributed switch of weft's", Source: "whoever remediates with it puts back what it owns",
-			Remedy: "Take switches and ports of weft's out of the profile.", judge: each((*Site).vcenters, profiles)},
+		{ID: "WD-VC-01", Title: "vSAN with RDMA enabled uses TCP", Severity: Error, Reads: "VsanQueryVcClusterHealthSummary, VsanClusterGetConfig", Limit: "RDMA is enabled, and each host uses RoCE", Source: "Broadcom, vSAN over RDMA: one host without RDMA switches the whole cluster to TCP",
+			Remedy: "Check DCB and the vSAN ports of the listed hosts; weft plan lists the missing conditions.", Mends: []string{"vsan_rdma"}, judge: each((*Site).vcenters, vsanRDMA)},
+		{ID: "WD-VC-02", Title: "a host is not a member of its distributed switch", Severity: Error, Reads: "DistributedVirtualSwitch.config.host", Limit: "each declared uplink is the only one of its host", Source: "the files",
+			Remedy: "weft apply makes it a member, unless it has another uplink there, which weft does not move.", Mends: []string{"dvswitch_member"}, judge: each((*Site).vcenters, uplinked)},
+		{ID: "WD-VC-03", Title: "a host profile may override settings of weft", Severity: Warn, Reads: "HostProfileManager.profile: name, entity", Limit: "no profile on a host of a distributed switch managed by weft", Source: "a remediation restores the values of the profile",
+			Remedy: "Remove the switches and ports that weft manages from the profile.", judge: each((*Site).vcenters, profiles)},
 	}
 }
 

@@ -17,7 +17,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var checks, rest strings.Builder
-	checks.WriteString("| id | severity | what is wrong | read | limit | from |\n|---|---|---|---|---|---|\n")
+	checks.WriteString("| id | severity | issue | data | limit | source |\n|---|---|---|---|---|---|\n")
 	for _, c := range Catalogue() {
 		twice := ""
 		if c.Twice {
@@ -25,7 +25,7 @@ func TestPage(t *testing.T) {
 		}
 		fmt.Fprintf(&checks, "| %s | %s | %s%s | %s | %s | %s |\n", c.ID, c.Severity, c.Title, twice, c.Reads, c.Limit, c.Source)
 	}
-	rest.WriteString("| id | what | why |\n|---|---|---|\n")
+	rest.WriteString("| id | topic | reason |\n|---|---|---|\n")
 	for _, r := range LeftOut() {
 		fmt.Fprintf(&rest, "| %s | %s | %s |\n", r.ID, r.Title, r.Why)
 	}
