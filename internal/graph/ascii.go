@@ -20,6 +20,9 @@ func (g *Graph) ASCII(w io.Writer) error {
 		text.Count(len(g.Links), "link", "links"), text.Count(len(g.Paths), "path", "paths"))
 	for _, p := range g.Planes {
 		t.line("\n%s  %s", p.title(), p.about())
+		if len(p.Carries) > 0 {
+			t.wrapped("  ", slice.Map(p.Carries, Carry.about), "; ", "")
+		}
 		t.plane(p.Addr)
 	}
 	if len(t.switches[""]) > 0 || len(t.direct[""]) > 0 {
@@ -105,6 +108,9 @@ func (t *drawing) routes() {
 	unknown := false
 	for _, p := range t.pairs() {
 		t.line("  %s -> %s", clean(p.initiator), clean(p.target))
+		if labels := p.carried(); len(labels) > 0 {
+			t.wrapped("    ", labels, "; ", "")
+		}
 		names := 0
 		for _, path := range p.paths {
 			names = max(names, text.Width(t.planeName(path.Plane)))

@@ -16,7 +16,7 @@ func (g *Graph) DOT(w io.Writer) error {
 	x, out := newIndex(g), bufio.NewWriter(w)
 	fmt.Fprintf(out, "graph %s {\n  rankdir=LR\n  node [shape=box]\n", quote(g.Owner))
 	for _, p := range g.Planes {
-		fmt.Fprintf(out, "  subgraph %s {\n    label=%s\n", quote("cluster "+p.Addr), quote(p.title(), p.about()))
+		fmt.Fprintf(out, "  subgraph %s {\n    label=%s\n", quote("cluster "+p.Addr), quote(append([]string{p.title(), p.about()}, slice.Map(p.Carries, Carry.about)...)...))
 		for _, s := range x.switches[p.Addr] {
 			fmt.Fprintf(out, "    %s [label=%s]\n", quote(s.Addr), quote(s.Addr, s.about()))
 		}
@@ -42,7 +42,7 @@ func (g *Graph) DOT(w io.Writer) error {
 	for _, p := range x.pairs() {
 		to := cmp.Or(p.server, p.target)
 		fmt.Fprintf(out, "  %s -- %s [style=dashed dir=forward constraint=false label=%s]\n",
-			quote(p.client), quote(to), quote(p.target+" over "+x.planesOf(p)))
+			quote(p.client), quote(to), quote(append([]string{p.target + " over " + x.planesOf(p)}, p.carried()...)...))
 	}
 	fmt.Fprint(out, "}\n")
 	return out.Flush()

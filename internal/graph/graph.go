@@ -27,6 +27,8 @@ type Plane struct {
 	Transport string `json:"transport"`
 	Mode      string `json:"mode"`
 	Subnet    string `json:"subnet"`
+	// Carries are the classes of the transports, where the fabric has classes.
+	Carries []Carry `json:"carries,omitempty"`
 }
 
 // A Switch is one switch.
@@ -81,16 +83,20 @@ type Path struct {
 	To        string   `json:"to"`             // the portal's address with its port
 	Switches  []string `json:"switches"`       // between the two, in order
 	Cabled    bool     `json:"cabled"`         // declared links lead from one end to the other
+	// Carries are the classes of the target's transports, in the order of its preference.
+	Carries []Carry `json:"carries,omitempty"`
 }
 
 // Of makes the graph of a model that is free of errors.
 func Of(m *inventory.Model) *Graph {
 	w := newWires(m)
 	g := &Graph{Owner: m.Name, Planes: []*Plane{}, Switches: []*Switch{}, Servers: []*Server{}, Links: []*Link{}, Paths: []*Path{}}
+	fabrics := map[*inventory.Plane]*inventory.Fabric{}
 	for _, f := range m.Fabrics {
 		for _, p := range f.Planes {
+			fabrics[p] = f
 			g.Planes = append(g.Planes, &Plane{Addr: p.Addr, Name: p.Name, Fabric: f.Addr,
-				Transport: f.Transport, Mode: f.Mode, Subnet: p.Subnet.String()})
+				Transport: f.Transport, Mode: f.Mode, Subnet: p.Subnet.String(), Carries: ofFabric(f)})
 		}
 	}
 	for _, s := range m.Switches {
@@ -113,7 +119,10 @@ func Of(m *inventory.Model) *Graph {
 	for _, i := range m.Initiators {
 		for _, t := range i.Reaches() {
 			for _, p := range t.Portals {
-				g.Paths = append(g.Paths, w.path(i, t, p))
+				f := fabrics[w.planeOf(p)]
+				path := w.path(i, t, p)
+				path.Carries = ofTarget(t, f)
+				g.Paths = append(g.Paths, path)
 			}
 		}
 	}

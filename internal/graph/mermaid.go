@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"weft/internal/slice"
 )
 
 // Mermaid writes the graph as a flowchart for Mermaid, which Markdown on many
@@ -23,7 +25,7 @@ func (g *Graph) Mermaid(w io.Writer) error {
 	}
 	fmt.Fprint(out, "flowchart LR\n")
 	for i, p := range g.Planes {
-		fmt.Fprintf(out, "  subgraph p%d[%s]\n", i, mermaidText(p.title()+": "+p.about()))
+		fmt.Fprintf(out, "  subgraph p%d[%s]\n", i, mermaidText(append([]string{p.title() + ": " + p.about()}, slice.Map(p.Carries, Carry.about)...)...))
 		for _, s := range x.switches[p.Addr] {
 			node("    ", s.Addr, s.Addr, s.about())
 		}
@@ -54,7 +56,7 @@ func (g *Graph) Mermaid(w io.Writer) error {
 				node("  ", to, to)
 			}
 		}
-		fmt.Fprintf(out, "  %s -.->|%s| %s\n", id(p.client), mermaidText(p.target+" over "+x.planesOf(p)), id(to))
+		fmt.Fprintf(out, "  %s -.->|%s| %s\n", id(p.client), mermaidText(append([]string{p.target + " over " + x.planesOf(p)}, p.carried()...)...), id(to))
 	}
 	return out.Flush()
 }

@@ -76,12 +76,17 @@ func (w *wires) planeOfLink(l *inventory.Link) *inventory.Plane {
 	return nil
 }
 
+// planeOf is the plane of a portal, or else of its NIC.
+func (w *wires) planeOf(portal inventory.Portal) *inventory.Plane {
+	if portal.Plane == nil && portal.RNIC != nil {
+		return w.planeOfNIC(portal.RNIC)
+	}
+	return portal.Plane
+}
+
 // path says how an initiator reaches a portal.
 func (w *wires) path(i *inventory.Initiator, t *inventory.Target, portal inventory.Portal) *Path {
-	plane := portal.Plane
-	if plane == nil && portal.RNIC != nil {
-		plane = w.planeOfNIC(portal.RNIC)
-	}
+	plane := w.planeOf(portal)
 	p := &Path{Initiator: i.Addr, Target: t.Addr, Plane: addrOf(plane), Client: i.Server.Addr, Switches: []string{}}
 	if t.Server != nil {
 		p.Server = t.Server.Addr
