@@ -56,7 +56,7 @@ func TestKeptNotes(t *testing.T) {
 		"dvswitch dc1/network/dvs created needs []",
 		"dvswitch_member dc1/network/dvs@esx1.example.net created needs [vcenter.dc1/dvswitch.dc1/network/dvs]",
 		"dvswitch_vmkernel esx1.example.net/vmk2 created needs []",
-		"pvrdma_adapter dc1/vm/m1/eth1 created needs []",
+		"vm_pvrdma dc1/vm/m1/eth1 created needs []",
 		"vsan_rdma dc1/host/c1 created needs []",
 	}, got); d != "" {
 		t.Error(d)
