@@ -20,9 +20,6 @@ func rewrite() []string {
 	return []string{
 		"CHANGELOG.md",
 		"internal/nvme/",
-		"modules/esxi/",
-		"modules/vcenter/",
-		"modules/windows/",
 		"switches/",
 	}
 }
