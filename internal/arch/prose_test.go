@@ -19,7 +19,6 @@ const maxWords = 30
 func rewrite() []string {
 	return []string{
 		"CHANGELOG.md",
-		"internal/nvme/",
 		"switches/",
 	}
 }
@@ -137,7 +136,7 @@ func proseIssues(texts []string) []string {
 
 var (
 	clauseEnd   = regexp.MustCompile(`[:;] `)
-	sentenceEnd = regexp.MustCompile(`[.!?]["')]? +[A-Z\x60(*“"]|[.!?]["')]? +(weft|git|iproute2|systemd)\b`)
+	sentenceEnd = regexp.MustCompile(`[.!?]["')]? +[A-Z0-9\x60(*“"]|[.!?]["')]? +(weft|git|iproute2|systemd)\b`)
 	mdFence     = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
 	mdComment   = regexp.MustCompile(`(?s)<!--.*?-->`)
 	mdLink      = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
