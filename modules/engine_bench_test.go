@@ -18,7 +18,7 @@ import (
 
 // blank is a device on which there is nothing yet, and which needs no time to
 // say so.
-type blank struct{ plan.Device }
+type blank struct{ plan.Unsupported }
 
 func (blank) Open(context.Context) (plan.Identity, error) { return plan.Identity{MachineID: "m"}, nil }
 

@@ -47,19 +47,41 @@ type Env struct {
 type Fleet struct {
 	Items   []plan.Item
 	Notes   []plan.Note // what is described and has no effect yet
-	Devices map[string]plan.Device
+	Devices map[string]Device
 
 	Roster  []plan.Member                          // all devices of the owner
 	Moved   plan.Renames                           // how those that are declared were called
 	Removed []plan.Removed                         // what becomes of devices that are not declared any more
-	Recall  func(plan.Member) (plan.Device, error) // makes a device of one of those
+	Recall  func(plan.Member) (plan.Device, error) // makes a device of one of those; Close closes it
+
+	recalled []Device
+}
+
+// Device is the device at an address; where there is none, one that supports nothing and says so.
+func (f *Fleet) Device(address string) Device {
+	if f != nil && f.Devices[address] != nil {
+		return f.Devices[address]
+	}
+	return newUnknown(address)
+}
+
+// Engine is a new map of the devices, for plan.Input.
+func (f *Fleet) Engine() map[string]plan.Device {
+	out := make(map[string]plan.Device, len(f.Devices))
+	for address, d := range f.Devices {
+		out[address] = d
+	}
+	return out
 }
 
 // Close ends every login.
 func (f *Fleet) Close() error {
 	var errs []error
 	for _, d := range f.Devices {
-		errs = append(errs, d.(interface{ Close() error }).Close())
+		errs = append(errs, d.Close())
+	}
+	for _, d := range f.recalled {
+		errs = append(errs, d.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -69,7 +91,7 @@ func (f *Fleet) Close() error {
 // what the model asks for and weft cannot do yet.
 func Expand(m *inventory.Model, env Env) (*Fleet, hcl.Diagnostics) {
 	x := &expansion{
-		hosts: map[string]*hostSystem{}, machines: map[string]*host.Machine{}, model: m, env: env, fleet: &Fleet{Devices: map[string]plan.Device{}},
+		hosts: map[string]*hostSystem{}, machines: map[string]*host.Machine{}, model: m, env: env, fleet: &Fleet{Devices: map[string]Device{}},
 		refused: map[reason]int{}, ports: map[*inventory.RNIC]plan.ID{}, nics: map[*inventory.RNIC][]plan.ID{},
 		stands: map[*inventory.Block][]plan.ID{}, exports: map[export]plan.ID{}, paths: map[reached][]plan.ID{}, access: newAccess(),
 		chap: chap{keys: map[*inventory.Secret]*nvme.Key{}, added: map[plan.ID]bool{},
@@ -196,7 +218,7 @@ func (x *expansion) server(s *inventory.Server) {
 		return
 	}
 	d := x.newServer(os, s)
-	x.fleet.Devices[s.Addr], x.machines[s.Addr] = d, d
+	x.fleet.Devices[s.Addr], x.machines[s.Addr] = newServer(d), d
 	if x.only(os, s); os.Lacks(host.Intents) != nil {
 		x.ownPorts(os, d, s)
 		x.generic(d, s)

@@ -61,7 +61,7 @@ func (x *expansion) switches(sw *inventory.Switch) {
 		return
 	}
 	d := x.newSwitch(os, sw)
-	x.fleet.Devices[sw.Addr] = d
+	x.fleet.Devices[sw.Addr] = newSwitchNode(d)
 	if sw.Fabric != nil {
 		x.carry(d, sw)
 	}

@@ -102,7 +102,7 @@ server "box" {
 		switch {
 		case want == "" && (err == nil || !strings.Contains(err.Error(), `this weft does not manage os = "beos"`)):
 			t.Errorf("of os = %q: %v", os, err)
-		case want != "" && (err != nil || d.(*host.Machine).OS().Name != want):
+		case want != "" && (err != nil || d.(Server).OS().Name != want):
 			t.Errorf("of os = %q: %v", os, err)
 		}
 	}

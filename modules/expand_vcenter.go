@@ -19,7 +19,7 @@ func (x *expansion) vcenters() {
 	devices := map[*inventory.VCenter]*vcenter.Device{}
 	for _, v := range x.model.VCenters {
 		devices[v] = x.newVCenter(v)
-		x.fleet.Devices[v.Addr] = devices[v]
+		x.fleet.Devices[v.Addr] = newVCenter(devices[v])
 		for _, c := range v.Clusters {
 			x.vsan(devices[v], v, c)
 		}

@@ -81,7 +81,7 @@ func (h teller) Look(_ context.Context, looks []remote.Look) (remote.Seen, error
 }
 
 // talking is the server st1 of the files, which prints its facts.
-func talking(t *testing.T, files, printed []byte) plan.Device {
+func talking(t *testing.T, files, printed []byte) Device {
 	t.Helper()
 	m, diags := language.Load(fstest.MapFS{"main.weft.hcl": {Data: files}}, language.Options{})
 	if diags.HasErrors() {
@@ -103,7 +103,7 @@ func talking(t *testing.T, files, printed []byte) plan.Device {
 // answered is what it says.
 func answered(t *testing.T, files, printed []byte) *Facts {
 	t.Helper()
-	f, err := ReadFacts(t.Context(), map[string]plan.Device{"st1": talking(t, files, printed)}, "st1")
+	f, err := talking(t, files, printed).Facts(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestFactsRefuse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := talking(t, part(a, "main.weft.hcl"), part(a, "read")).(*host.Machine)
+	d := talking(t, part(a, "main.weft.hcl"), part(a, "read")).(Server).Machine
 	id, err := d.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -68,11 +68,18 @@ func (x *expansion) roster() {
 	for _, r := range x.model.Removed {
 		x.fleet.Removed = append(x.fleet.Removed, plan.Removed{From: r.From, Forget: r.Mode == "forget", Range: r.Range})
 	}
-	x.fleet.Recall = x.recall
+	x.fleet.Recall = func(m plan.Member) (plan.Device, error) {
+		d, err := x.recall(m)
+		if err != nil {
+			return nil, err
+		}
+		x.fleet.recalled = append(x.fleet.recalled, d)
+		return d, nil
+	}
 }
 
 // recall makes a device of one that stands in ledgers only.
-func (x *expansion) recall(m plan.Member) (plan.Device, error) {
+func (x *expansion) recall(m plan.Member) (Device, error) {
 	via := slice.First(x.model.Connections, func(c *inventory.Connection) bool { return c.Addr == m.Connection })
 	login := slice.First(x.model.Credentials, func(c *inventory.Credential) bool { return c.Addr == m.Credential })
 	if m.Connection != "" && via == nil || m.Credential != "" && login == nil {
@@ -86,7 +93,7 @@ func (x *expansion) recall(m plan.Member) (plan.Device, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the ledgers say that it is at %q, which is no host with a port", m.Host)
 		}
-		return x.newVCenter(&inventory.VCenter{Block: at, Host: host, Port: port, SHA256: m.SHA256, Credential: login}), nil
+		return newVCenter(x.newVCenter(&inventory.VCenter{Block: at, Host: host, Port: port, SHA256: m.SHA256, Credential: login})), nil
 	}
 	if m.Kind == "switch" {
 		os := x.system(m.OS)
@@ -95,11 +102,11 @@ func (x *expansion) recall(m plan.Member) (plan.Device, error) {
 		}
 		sw := &inventory.Switch{Block: at, OS: m.OS, Host: m.Host, Connection: via, Credential: login}
 		sw.Safety.Confirm, sw.Safety.Save = leaf.UsualConfirm, "always"
-		return x.newSwitch(os, sw), nil
+		return newSwitchNode(x.newSwitch(os, sw)), nil
 	}
 	os := x.host(m.OS)
 	if os == nil {
 		return nil, hint.Wrap(fmt.Errorf("this weft does not manage os = %q", m.OS), "a later weft wrote its ledger: use that one")
 	}
-	return x.newServer(os, &inventory.Server{Block: at, OS: os.Name, Host: m.Host, Connection: via, Credential: login}), nil
+	return newServer(x.newServer(os, &inventory.Server{Block: at, OS: os.Name, Host: m.Host, Connection: via, Credential: login})), nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // quietDevice answers from memory and notes nothing.
-type quietDevice struct{ Device }
+type quietDevice struct{ Unsupported }
 
 func (quietDevice) Open(context.Context) (Identity, error) { return Identity{MachineID: "m"}, nil }
 

@@ -20,8 +20,8 @@ type finding struct {
 func (d *surveyed) compare(s *survey, states []State) (changed int) {
 	var kept Kept
 	entries := map[string]Entry{}
-	k, keeps := d.device.(Keeper)
-	if keeps {
+	k := d.device
+	if k.Capabilities().Ledger {
 		kept = k.Kept()
 		for _, e := range kept.Entries {
 			entries[e.Key()] = e

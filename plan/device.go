@@ -2,25 +2,50 @@ package plan
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
+	"time"
+
+	"weft/internal/refusal"
 )
 
 // A Device reads and changes its resources together: one connection, one
 // pass, one transaction. The engine never calls two methods of one Device at
-// the same time.
+// the same time. A device embeds Unsupported for the operations that it does not
+// have; Capabilities says which groups of operations it has.
 type Device interface {
+	// Capabilities do not change and cost no I/O.
+	Capabilities() Capabilities
+
 	// Open connects and proves that the device is the one that was described.
 	// A *LedgerError says that it was reached, and that this weft must not change it;
 	// any other that the device is unreachable or the wrong one. Open on
 	// an open device proves the identity again and keeps the connection: Make
-	// opens, and Apply opens once more. Whoever made the device closes it.
+	// opens, and Apply opens once more. The maker of the device closes it.
 	Open(context.Context) (Identity, error)
 
+	// Rest closes connections until the next Open or Begin opens them again. The engine
+	// calls it on the idle devices of a large fleet.
+	Rest() error
+
+	// Close ends every login.
+	Close() error
+
+	// Foresee announces, before Open, the resources that Read will be asked for first, which may
+	// spare a round trip. The early reading serves that one Read and no other.
+	Foresee([]Resource)
+
 	// Read observes all of the resources in one pass and changes nothing. The
-	// states stand in the order of the resources.
+	// states are in the order of the resources.
 	Read(context.Context, []Resource) ([]State, error)
+
+	// Unmanaged names, by kind, what the last Read saw that is neither declared
+	// nor this owner's. It does no I/O.
+	Unmanaged() map[string][]string
+
+	// Probe reports whether the device has what its transactions need; Make calls it
+	// where something is to be changed. It changes nothing; lines is how many the plan
+	// sends. Its error says that nothing can be changed safely there, and refuses the
+	// plan; note is for the reader of the plan, and may be empty.
+	Probe(ctx context.Context, lines int) (note string, err error)
 
 	// Begin prepares a transaction for the steps: checkpoint and timed revert,
 	// where the device has them. After an error nothing is left armed; Apply
@@ -37,56 +62,58 @@ type Device interface {
 
 	// Abort reverts what the transaction did and proves it by reading. It
 	// may be called after a failed Begin, Apply or Commit. It has ten minutes,
-	// or longer if the device has a method Grace() time.Duration that says so.
+	// or Grace, if that is longer.
 	Abort(context.Context) error
-}
 
-// A Saver is a device that comes back from a restart without the changes that
-// nobody has saved. Commit saves them, unless SaveLater was called before.
-type Saver interface {
-	Device
+	// Grace is how long Abort may take; 0: the device needs no longer than others.
+	Grace() time.Duration
+
+	// SaveLater makes Commit leave the changes unsaved. It has no effect on devices without
+	// Capabilities.Save.
 	SaveLater()
-	// Save saves all that the device does now. The device need not be open.
+
+	// Save saves the running configuration. The device need not be open.
 	Save(context.Context) error
+
+	// Lease opens the device and returns the lease on it; nil: there is none.
+	Lease(context.Context) (*Lease, error)
+
+	// Token opens the device and returns its fencing token; "": there is none.
+	Token(context.Context) (string, error)
+
+	// Yield removes the fencing token.
+	Yield(context.Context) error
+
+	// Reverse returns the resource that leads from what the step of that run
+	// made of the device back to what was there before the step. Its Diff leaves alone
+	// what has drifted, see Diff.Left. Called after Open, it does no
+	// I/O. Its error is ErrUntouched, or says why nothing is known to go back to.
+	Reverse(run string, s PlannedStep) (Resource, error)
+
+	Keeper
+	Marker
 }
 
-// A Rester is a device that need not stay connected: Rest gives up what it holds
-// open until the next Open or Begin. Of large fleets all devices rest that
-// nothing is done to.
-type Rester interface {
-	Device
-	Rest() error
+// Capabilities are the groups of operations that a device supports.
+type Capabilities struct {
+	Ledger  bool // the operations of Keeper
+	Marks   bool // the operations of Marker
+	Fence   bool // Token and Yield
+	Probe   bool
+	Reverse bool
+	Save    bool // a restart loses the changes that were not saved; Commit saves, unless SaveLater was called before
 }
 
-// A Foreseer is a device that spares a round trip when it knows, before Open,
-// what Read will be asked for first. What it reads on the way serves that one
-// Read and no other.
-type Foreseer interface {
-	Device
-	Foresee([]Resource)
-}
-
-// A Prober is a device that can tell beforehand whether it has what its
-// transactions need. Make asks it where something is to be changed.
-type Prober interface {
-	Device
-	// Probe changes nothing; lines is how many the plan sends. Its error says that
-	// nothing can be changed safely there, and refuses the plan; note is for the
-	// reader of the plan, and may be empty.
-	Probe(ctx context.Context, lines int) (note string, err error)
+// capabilities are those of a device; of one that there is not: none.
+func (in *Input) capabilities(address string) Capabilities {
+	if d := in.Devices[address]; d != nil {
+		return d.Capabilities()
+	}
+	return Capabilities{}
 }
 
 // crowd is from how many devices on a fleet is large.
 const crowd = 128
-
-// An Onlooker is a device that cannot read what is declared without seeing
-// others of the kinds that weft keeps.
-type Onlooker interface {
-	Device
-	// Unmanaged names, by kind, what the last Read saw that is neither declared
-	// nor this owner's. It does no I/O.
-	Unmanaged() map[string][]string
-}
 
 // Identity is how a device proved that it is itself. Empty fields are not
 // known for that kind of device.
@@ -129,19 +156,4 @@ func (e *KeptError) Error() string { return "the changes are proven and stay: " 
 func (e *KeptError) Unwrap() error { return e.Err }
 
 // A RefusedError is a line that a device did not accept.
-type RefusedError struct {
-	Line  string // what was sent
-	Reply string // what came back
-}
-
-// Error is one line: the beginning of a long line that was sent, and the reply
-// without the caret that points into the line above it.
-func (e *RefusedError) Error() string {
-	const most = 100
-	line := []rune(e.Line)
-	if len(line) > most {
-		line = append(line[:most], '…')
-	}
-	words := slices.DeleteFunc(strings.Fields(e.Reply), func(w string) bool { return w == "^" })
-	return fmt.Sprintf("refused %q: %s", string(line), strings.Join(words, " "))
-}
+type RefusedError = refusal.Error

@@ -249,10 +249,7 @@ func (r *deviceRun) putBack(ctx context.Context, cause error) {
 
 // grace is how long putting the device back may take.
 func (r *deviceRun) grace() time.Duration {
-	if d, ok := r.device.(interface{ Grace() time.Duration }); ok {
-		return max(stopGrace, d.Grace())
-	}
-	return stopGrace
+	return max(stopGrace, r.device.Grace())
 }
 
 // verify proves the effects. What is not proven stays: reverting committed

@@ -215,6 +215,7 @@ func (r *fakeResource) Verify(ctx context.Context) error {
 
 // A fakeDevice keeps values in memory and checks how it is called.
 type fakeDevice struct {
+	Unsupported
 	world    *world
 	address  string
 	identity Identity

@@ -127,11 +127,10 @@ func (s *survey) restAgain(in *Input, takers map[ID]bool) {
 		at[item.ID] = i
 	}
 	for _, d := range s.devices {
-		k, ok := d.device.(Keeper)
-		if !ok || d.err != nil {
+		if d.err != nil {
 			continue
 		}
-		for _, e := range k.Kept().Entries {
+		for _, e := range d.device.Kept().Entries {
 			i, ok := at[ID{d.address, e.Kind, e.Name}]
 			if !ok || e.Prior == nil || e.Run != in.Reverse.Run {
 				continue

@@ -32,6 +32,8 @@ func (d *fakeKeeper) alive() error {
 	return nil
 }
 
+func (d *fakeKeeper) Capabilities() Capabilities { return Capabilities{Ledger: true} }
+
 func (d *fakeKeeper) Kept() Kept { return d.kept }
 
 func (d *fakeKeeper) Restore(e Entry) (Resource, error) {

@@ -11,11 +11,9 @@ import (
 	"weft/internal/hint"
 )
 
-// A Keeper is a Device that remembers, on itself, what weft did to it: its
+// A Keeper is the part of a Device that remembers, on the device, what weft did to it: its
 // ledger. What the ledger holds and the files no longer declare is pruned.
 type Keeper interface {
-	Device
-
 	// Kept is what the device remembered when it was last opened. It does no
 	// I/O.
 	Kept() Kept
@@ -160,7 +158,7 @@ func newOwnership(in *Input) *ownership {
 
 // orphans returns the items that prune what the device's ledger holds and
 // nobody declares, the latest first.
-func (o *ownership) orphans(address string, k Keeper) ([]*Item, error) {
+func (o *ownership) orphans(address string, k Device) ([]*Item, error) {
 	var items []*Item
 	entries := k.Kept().Entries
 	for i := len(entries) - 1; i >= 0; i-- {
@@ -227,11 +225,10 @@ func foreign(kept Kept, id ID) error {
 func (s *survey) lost(in *Input, o *ownership) (refusals []Refusal, recall []Member) {
 	seen := map[string]bool{}
 	for _, d := range s.devices {
-		k, ok := d.device.(Keeper)
-		if !ok || d.err != nil {
+		if d.err != nil {
 			continue
 		}
-		for _, m := range k.Kept().Roster {
+		for _, m := range d.device.Kept().Roster {
 			if m.Device = in.Moved.Now(m.Device); seen[m.Device] || o.members[m.Device] || in.Destroy && in.Devices[m.Device] != nil {
 				continue
 			}
@@ -274,8 +271,8 @@ func movedBlock(from, to string) string {
 func (s *survey) renamed(in *Input, lost Member) string {
 	listed := map[string]bool{}
 	for _, d := range s.devices {
-		if k, ok := d.device.(Keeper); ok && d.err == nil {
-			for _, m := range k.Kept().Roster {
+		if d.err == nil {
+			for _, m := range d.device.Kept().Roster {
 				listed[in.Moved.Now(m.Device)] = true
 			}
 		}
@@ -306,8 +303,7 @@ func (s *survey) holds(address, other string) bool {
 	if i < 0 || s.devices[i].err != nil {
 		return false
 	}
-	k, ok := s.devices[i].device.(Keeper)
-	return ok && slices.ContainsFunc(k.Kept().Roster, func(m Member) bool { return m.Device == other })
+	return slices.ContainsFunc(s.devices[i].device.Kept().Roster, func(m Member) bool { return m.Device == other })
 }
 
 // linkPrunes orders what is pruned: after everything that rested on it, unless that comes
@@ -329,11 +325,10 @@ func linkPrunes(items []Item, devices []*surveyed, moves Renames, after followin
 		return
 	}
 	for _, d := range devices {
-		k, ok := d.device.(Keeper)
-		if !ok || d.err != nil {
+		if d.err != nil {
 			continue
 		}
-		for _, e := range k.Kept().Entries {
+		for _, e := range d.device.Kept().Entries {
 			id := ID{d.address, e.Kind, e.Name}
 			if !all[id] {
 				continue

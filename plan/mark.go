@@ -33,10 +33,8 @@ type Mark struct {
 // MarkFormat is the number of the format of marks.
 const MarkFormat = 1
 
-// A Marker is a device on which runs leave marks.
+// A Marker is the part of a Device on which runs leave marks.
 type Marker interface {
-	Device
-
 	// Marks are those that stood on the device when it was last opened. It does
 	// no I/O.
 	Marks() []Mark
@@ -109,11 +107,10 @@ func NewMarkedError(device string, m Mark) error {
 
 // others are the marks of a device that belong to other runs.
 func (in *Input) others(device Device) []Mark {
-	m, ok := device.(Marker)
-	if !ok {
+	if device == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(m.Marks()), func(x Mark) bool { return in.Mine != nil && in.Mine(x) })
+	return slices.DeleteFunc(slices.Clone(device.Marks()), func(x Mark) bool { return in.Mine != nil && in.Mine(x) })
 }
 
 // Held refuses to change what belongs to another run: devices on which
@@ -142,8 +139,7 @@ func (in *Input) unmarked(p *Plan) error {
 		return nil
 	}
 	for _, s := range p.Steps {
-		m, ok := in.Devices[s.ID.Device].(Marker)
-		if ok && !slices.ContainsFunc(m.Marks(), func(x Mark) bool { return x.Run == in.Mark.Run }) {
+		if in.capabilities(s.ID.Device).Marks && !slices.ContainsFunc(in.Devices[s.ID.Device].Marks(), func(x Mark) bool { return x.Run == in.Mark.Run }) {
 			return NewEndedError(s.ID.Device, in.Mark.Run)
 		}
 	}
@@ -160,7 +156,7 @@ func NewEndedError(device, run string) error {
 // or none: what was marked until one could not be is unmarked again. left are
 // those that may carry the mark all the same.
 func (in *Input) SetMarks(ctx context.Context, m Mark, devices []string) (left []string, err error) {
-	errs := in.withDefaults().onEach(devices, func(d Marker) error { return d.Mark(ctx, m, in.mine) })
+	errs := in.withDefaults().onEach(devices, func(d Device) error { return d.Mark(ctx, m, in.mine) })
 	if err = foremost(devices, errs); err == nil {
 		return nil, nil
 	}
@@ -173,7 +169,7 @@ func (in *Input) SetMarks(ctx context.Context, m Mark, devices []string) (left [
 func (in *Input) ClearMarks(ctx context.Context, m Mark, devices []string) (left []string) {
 	ctx, cancel := context.WithTimeout(ctx, clearPatience)
 	defer cancel()
-	errs := in.withDefaults().onEach(devices, func(d Marker) error { return d.Unmark(ctx, m) })
+	errs := in.withDefaults().onEach(devices, func(d Device) error { return d.Unmark(ctx, m) })
 	for i, err := range errs {
 		if err != nil {
 			left = append(left, devices[i])
@@ -189,17 +185,17 @@ const clearPatience = 2 * time.Minute
 func (in *Input) mine(m Mark) bool { return in.Mine != nil && in.Mine(m) }
 
 // onEach does something with those of the devices that carry marks.
-func (in Input) onEach(devices []string, do func(Marker) error) []error {
+func (in Input) onEach(devices []string, do func(Device) error) []error {
 	errs := make([]error, len(devices))
 	slots := make(chan struct{}, in.Parallelism)
 	done := make(chan struct{})
 	for i, name := range devices {
 		go func() {
 			slots <- struct{}{}
-			if d, ok := in.Devices[name].(Marker); ok {
+			if d := in.Devices[name]; in.capabilities(name).Marks {
 				errs[i] = do(d)
-				if r, ok := d.(Rester); ok && len(in.Devices) >= crowd {
-					_ = r.Rest() // a connection that does not end well has ended
+				if len(in.Devices) >= crowd {
+					_ = d.Rest() // a connection that does not end well has ended
 				}
 			}
 			<-slots

@@ -19,6 +19,8 @@ type markedDevice struct {
 	fault func(call string) (before, after error) // what fails without having been done, or although it was
 }
 
+func (d *markedDevice) Capabilities() Capabilities { return Capabilities{Marks: true} }
+
 func (d *markedDevice) Marks() []Mark {
 	if d.mark == nil {
 		return nil

@@ -58,7 +58,7 @@ type Input struct {
 	// synced. May be nil.
 	Journal io.Writer
 
-	probe     bool          // Probers are asked
+	probe     bool          // devices with Capabilities.Probe are probed
 	heartbeat time.Duration // between signs of life; 0: heartbeatInterval
 }
 

@@ -18,7 +18,9 @@ type careful struct {
 	lines int // that it was told of
 }
 
-// Probe implements Prober.
+func (d *careful) Capabilities() Capabilities { return Capabilities{Probe: true} }
+
+// Probe implements Device.
 func (d *careful) Probe(_ context.Context, lines int) (string, error) {
 	d.lines = lines
 	if err := d.world.call("probe " + d.address); err != nil {

@@ -12,17 +12,6 @@ type Reversal struct {
 	Steps []PlannedStep // in the order in which they were carried out
 }
 
-// A Reverser is a Device that can revert what an earlier run did to it.
-type Reverser interface {
-	Device
-
-	// Reverse returns the resource that leads from what the step of that run
-	// made of it back to what was there before the step. Its Diff leaves alone
-	// what has drifted, see Diff.Left. Called after Open, it does no
-	// I/O. Its error is ErrUntouched, or says why nothing is known to go back to.
-	Reverse(run string, s PlannedStep) (Resource, error)
-}
-
 // ErrUntouched says that a run has not changed a resource after all.
 var ErrUntouched = errors.New("the run has not touched it, or another one has since")
 
@@ -34,11 +23,10 @@ func (s *survey) reverse(r *Reversal, d *surveyed) error {
 		if step.ID.Device != d.address || step.ID.Kind == LedgerKind {
 			continue
 		}
-		reverser, ok := d.device.(Reverser)
-		if !ok {
+		if !d.device.Capabilities().Reverse {
 			return fmt.Errorf("%s cannot revert what a run did", d.address)
 		}
-		resource, err := reverser.Reverse(r.Run, step)
+		resource, err := d.device.Reverse(r.Run, step)
 		if errors.Is(err, ErrUntouched) {
 			continue
 		}
@@ -48,9 +36,7 @@ func (s *survey) reverse(r *Reversal, d *surveyed) error {
 		}
 		d.items = append(d.items, &Item{ID: step.ID, Resource: resource, Range: step.Range, Plane: step.Plane, reverse: true})
 	}
-	if k, ok := d.device.(Keeper); ok { // else a timer of a revert that was cut off brings back what that has reverted
-		d.addPending(k)
-	}
+	d.addPending() // else a timer of a revert that was cut off brings back what that has reverted
 	return nil
 }
 

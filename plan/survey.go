@@ -108,8 +108,8 @@ func (s *survey) visitAll(ctx context.Context, in *Input, beat *pulse, own *owne
 		workers.Go(func() {
 			for d := range queue {
 				s.visit(ctx, in, beat, own, d)
-				if r, ok := d.device.(Rester); ok && len(in.Devices) >= crowd {
-					_ = r.Rest() // a connection that does not end well has ended
+				if len(in.Devices) >= crowd {
+					_ = d.device.Rest() // a connection that does not end well has ended
 				}
 			}
 		})
@@ -167,7 +167,7 @@ func (s *survey) group(in *Input) error {
 	}
 	for _, address := range slices.Sorted(maps.Keys(in.Devices)) {
 		// Those that a removed block names come later, if a ledger knows them.
-		if _, ok := in.Devices[address].(Keeper); ok && in.Select.device(address) && in.removed(address) == nil {
+		if in.capabilities(address).Ledger && in.Select.device(address) && in.removed(address) == nil {
 			add(address)
 		}
 	}
@@ -177,9 +177,7 @@ func (s *survey) group(in *Input) error {
 // visit opens and reads one device and compares its items.
 func (s *survey) visit(ctx context.Context, in *Input, beat *pulse, own *ownership, d *surveyed) {
 	end := beat.begin(d.address, "connecting")
-	if f, ok := d.device.(Foreseer); ok {
-		f.Foresee(slices.Concat(d.resources(), d.beside))
-	}
+	d.device.Foresee(slices.Concat(d.resources(), d.beside))
 	d.identity, d.err = d.device.Open(ctx)
 	end()
 	if d.err != nil {
@@ -219,8 +217,8 @@ func (s *survey) visit(ctx context.Context, in *Input, beat *pulse, own *ownersh
 	}
 	// Where a part of what is declared was read, the rest of it would seem to be
 	// nobody's.
-	if o, ok := d.device.(Onlooker); ok && !in.Select.narrow() && in.Reverse == nil {
-		d.unmanaged = o.Unmanaged()
+	if !in.Select.narrow() && in.Reverse == nil {
+		d.unmanaged = d.device.Unmanaged()
 	}
 	changed := d.compare(s, states)
 	if in.probe {
@@ -234,9 +232,8 @@ func (s *survey) visit(ctx context.Context, in *Input, beat *pulse, own *ownersh
 // probe asks a device on which something is to be changed whether it has what
 // that needs.
 func (s *survey) probe(ctx context.Context, d *surveyed) {
-	p, ok := d.device.(Prober)
 	n := slices.IndexFunc(d.found, func(f *finding) bool { return f != nil && f.diff.Err == nil })
-	if !ok || n < 0 {
+	if n < 0 || !d.device.Capabilities().Probe {
 		return
 	}
 	lines := 0
@@ -245,7 +242,7 @@ func (s *survey) probe(ctx context.Context, d *surveyed) {
 			lines += len(f.diff.Send)
 		}
 	}
-	note, err := p.Probe(ctx, lines)
+	note, err := d.device.Probe(ctx, lines)
 	if note != "" {
 		d.identity.Warnings = append(slices.Clip(d.identity.Warnings), note)
 	}
@@ -265,8 +262,8 @@ func (d *surveyed) resources() []Resource {
 }
 
 // addPending adds the proof of what an apply that did not end has left.
-func (d *surveyed) addPending(k Keeper) {
-	if r := k.Pending(); !r.Diff(nil).Empty() {
+func (d *surveyed) addPending() {
+	if r := d.device.Pending(); !r.Diff(nil).Empty() {
 		d.items = append(d.items, &Item{ID: ID{d.address, LedgerKind, "revert"}, Resource: r})
 	}
 }
@@ -277,8 +274,8 @@ func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
 	if in.Reverse != nil {
 		return s.reverse(in.Reverse, d)
 	}
-	k, ok := d.device.(Keeper)
-	if !ok {
+	k := d.device
+	if !k.Capabilities().Ledger {
 		if in.Destroy {
 			s.leave(LeftAlone{Device: d.address, Text: "what weft did to switches is not yet reverted"})
 		}
@@ -288,7 +285,7 @@ func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
 	if err != nil {
 		return err
 	}
-	d.addPending(k)
+	d.addPending()
 	roster := &Item{ID: ID{d.address, LedgerKind, "roster"}}
 	whole := !in.Select.narrow() || slices.Contains(in.Select.Only, roster.ID)
 	if in.Select.narrow() {

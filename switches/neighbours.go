@@ -64,7 +64,7 @@ func (s *Session) Neighbours(ctx context.Context) ([]Neighbour, error) {
 		if s.absent.MatchString(refused.Reply) || nobody.MatchString(refused.Reply) {
 			return nil, nil // the feature is off
 		}
-		return nil, &UnclearError{Line: line, Why: refused.briefly()}
+		return nil, &UnclearError{Line: line, Why: briefRefusal(refused)}
 	}
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (s *Session) Stations(ctx context.Context) ([]Station, error) {
 	unclear := &UnclearError{Line: t.Line, What: "which MAC addresses it has learned"}
 	out, err := s.Show(ctx, []string{t.Line})
 	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
-		unclear.Why = refused.briefly()
+		unclear.Why = briefRefusal(refused)
 		return nil, unclear
 	}
 	if err != nil {
@@ -191,5 +191,5 @@ func (t *Table) unclear(text string, found int) (string, error) {
 	return fmt.Sprintf("it is of a layout that is not known, and ends in %q", quoteLast(text)), nil
 }
 
-// briefly is what the switch said, in one line.
-func (e *RefusedError) briefly() string { return fmt.Sprintf("it refuses it: %q", lastLine(e.Reply)) }
+// briefRefusal is the reply of the switch, in one line.
+func briefRefusal(e *RefusedError) string { return fmt.Sprintf("it refuses it: %q", lastLine(e.Reply)) }

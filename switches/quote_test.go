@@ -18,11 +18,11 @@ func TestRefusedErrorHidesSecrets(t *testing.T) {
 		"a community": "snmp-agent community read cipher winter2026\n % Failed",
 	} {
 		err := NewRefusedError("snmp-server community winter2026 ro", reply)
-		if strings.Contains(err.Error()+err.Line+err.Reply+err.briefly(), "winter2026") {
+		if strings.Contains(err.Error()+err.Line+err.Reply+briefRefusal(err), "winter2026") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := NewRefusedError("vlan 4000", "% Invalid value/range at '^' marker.\n"); err.Error() != "refused: vlan 4000: % Invalid value/range at '^' marker." {
+	if err := NewRefusedError("vlan 4000", "% Invalid value/range at '^' marker.\n"); err.Error() != `refused "vlan 4000": % Invalid value/range at '^' marker.` {
 		t.Errorf("%v", err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/scrapli/scrapligo/util"
 
 	"weft/internal/hint"
+	"weft/internal/refusal"
 )
 
 // Dial opens an interactive terminal of a fresh, authenticated login. It
@@ -48,12 +49,7 @@ type Session struct {
 }
 
 // A RefusedError is a line that the switch did not accept.
-type RefusedError struct {
-	Line  string // what was sent
-	Reply string // what came back
-}
-
-func (e *RefusedError) Error() string { return "refused: " + e.Line + ": " + e.Reply }
+type RefusedError = refusal.Error
 
 // Close ends the login.
 func (s *Session) Close() error {

@@ -24,7 +24,6 @@ import (
 	"weft/inventory"
 	"weft/inventory/catalogue"
 	"weft/inventory/language"
-	"weft/modules"
 	"weft/modules/linux"
 	"weft/plan"
 	"weft/switches/systems"
@@ -295,27 +294,23 @@ func (a *app) examine(ctx context.Context, p *run.Site, declared *inventory.Mode
 	lost := map[string]error{}
 	var mu sync.Mutex
 	p.Each(ctx, devices, "reading", func(ctx context.Context, i int, device string) {
-		var err error
-		switch d := p.Fleet.Devices[device].(type) {
-		case modules.ServerPatient:
-			h := &doctor.Host{Name: device}
-			if h.Health, err = d.Health(ctx); err == nil {
-				err = stranger(known, h.System, d)
-			} else if other := stranger(known, err.Error(), d); other != nil {
+		d := p.Fleet.Device(device)
+		h, err := d.Health(ctx)
+		os, notServer := d.HostOS()
+		switch {
+		case err != nil && notServer == nil:
+			if other := stranger(known, err.Error(), os); other != nil {
 				err = other
 			}
-			if err == nil {
-				hosts[i] = h
+		case err != nil:
+		case h.Server != nil:
+			if err = stranger(known, h.Server.System, os); err == nil {
+				hosts[i] = &doctor.Host{Name: device, Health: h.Server}
 			}
-		case modules.SwitchPatient:
-			s := &doctor.Switch{Name: device}
-			if s.Health, err = d.Health(ctx); err == nil {
-				leafs[i] = s
-			}
-		case modules.VCenterPatient:
-			centers[i], err = vcenterHealth(ctx, d, device, p.Model)
+		case h.Switch != nil:
+			leafs[i] = &doctor.Switch{Name: device, Health: h.Switch}
 		default:
-			err = errors.New("it says nothing of how it is")
+			centers[i] = vcenterHealth(h.VCenter, device, p.Model)
 		}
 		if err != nil {
 			mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"weft/internal/run"
 	"weft/internal/view"
 	"weft/inventory/catalogue"
-	"weft/modules"
+	"weft/modules/host"
 	"weft/plan"
 )
 
@@ -40,9 +40,8 @@ func (e *strangerError) Error() string {
 }
 
 // stranger recognises another system than a machine was taken for; nil: it is none.
-func stranger(known *catalogue.Catalogue, said string, device any) error {
-	taken, ok := device.(modules.Hosted)
-	if os := known.Recognise(said); os != nil && (!ok || taken.OS().Name != os.ID) {
+func stranger(known *catalogue.Catalogue, said string, taken *host.OS) error {
+	if os := known.Recognise(said); os != nil && taken.Name != os.ID {
 		return &strangerError{os}
 	}
 	return nil

@@ -1,21 +1,16 @@
 package main
 
 import (
-	"context"
-
 	"github.com/hashicorp/hcl/v2"
 
 	"weft/internal/doctor"
 	"weft/inventory"
-	"weft/modules"
+	"weft/modules/vcenter"
 )
 
-// vcenterHealth asks a vCenter how what weft keeps there is, each with its place in the files.
-func vcenterHealth(ctx context.Context, p modules.VCenterPatient, device string, m *inventory.Model) (*doctor.VCenter, error) {
-	h, err := p.Health(ctx)
-	if err != nil {
-		return nil, err
-	}
+// vcenterHealth is the state of a vCenter's objects that weft manages, each with its place in the
+// files.
+func vcenterHealth(h *vcenter.Health, device string, m *inventory.Model) *doctor.VCenter {
 	places := map[string]hcl.Range{}
 	for _, v := range m.VCenters {
 		if v.Addr != device {
@@ -43,5 +38,5 @@ func vcenterHealth(ctx context.Context, p modules.VCenterPatient, device string,
 	for _, s := range h.Members {
 		out.Members = append(out.Members, doctor.Member{Host: s.Host, Switch: s.Switch, Told: s.Told, Wrong: s.Wrong, Range: places[s.Switch]})
 	}
-	return out, nil
+	return out
 }

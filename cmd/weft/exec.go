@@ -15,7 +15,6 @@ import (
 	"weft/internal/remote/ssh"
 	"weft/internal/run"
 	"weft/internal/view"
-	"weft/modules"
 	"weft/plan"
 )
 
@@ -84,13 +83,7 @@ func (a *app) exec(ctx context.Context, selectors, words []string, f execFlags) 
 	}
 	line := strings.Join(words, " ")
 	for _, device := range devices {
-		t, ok := p.Fleet.Devices[device].(modules.Terminal)
-		if ok {
-			err = t.OnlyShows(line)
-		} else {
-			_, err = plan.As[modules.Commander](p.Fleet.Devices, device, "takes no commands")
-		}
-		if err != nil {
+		if err := p.Fleet.Device(device).CheckCommand(line); err != nil {
 			return usage(err)
 		}
 	}
@@ -127,26 +120,22 @@ type answer struct {
 // answerOf runs the words on one device.
 func answerOf(ctx context.Context, p *run.Site, device string, words []string, hold bool) answer {
 	out := answer{Ran: view.Ran{Device: device}}
-	if _, err := p.Fleet.Devices[device].Open(ctx); err != nil {
+	d := p.Fleet.Device(device)
+	if _, err := d.Open(ctx); err != nil {
 		return out.failed(exitUnreachable, err)
 	}
-	if t, ok := p.Fleet.Devices[device].(modules.Terminal); ok {
-		text, err := t.Show(ctx, strings.Join(words, " "))
-		var refused *plan.RefusedError
-		switch {
-		case errors.As(err, &refused):
-			return out.failed(exitError, err)
-		case err != nil:
-			return out.failed(exitUnreachable, err)
-		}
+	text, err := d.Show(ctx, strings.Join(words, " "))
+	switch {
+	case errors.Is(err, errors.ErrUnsupported): // a server
+	case errors.As(err, new(*plan.RefusedError)):
+		return out.failed(exitError, err)
+	case err != nil:
+		return out.failed(exitUnreachable, err)
+	default:
 		out.Stdout = []byte(text)
 		return out
 	}
-	c, err := plan.As[modules.Commander](p.Fleet.Devices, device, "takes no commands")
-	if err != nil {
-		return out.failed(exitError, err)
-	}
-	got, err := c.RunCommand(ctx, remote.Cmd{Args: words}, hold)
+	got, err := d.RunCommand(ctx, remote.Cmd{Args: words}, hold)
 	out.Stdout, out.Stderr = got.Stdout, got.Stderr
 	var exit *remote.ExitError
 	var held *plan.HeldError

@@ -62,7 +62,7 @@ func (a *app) facts(ctx context.Context, selectors []string) error {
 	}
 	list := make([]told, len(devices))
 	p.Each(remote.Reading(ctx), devices, "reading", func(ctx context.Context, i int, device string) {
-		facts, err := modules.ReadFacts(ctx, p.Fleet.Devices, device)
+		facts, err := p.Fleet.Device(device).Facts(ctx)
 		list[i] = told{device, facts, err}
 		switch {
 		case err != nil && a.json:

@@ -12,8 +12,6 @@ import (
 	"weft/internal/outfile"
 	"weft/internal/text"
 	"weft/inventory"
-	"weft/modules"
-	"weft/plan"
 	"weft/switches"
 )
 
@@ -74,11 +72,7 @@ func (a *app) recordSwitch(ctx context.Context, selector, file string, anonymous
 		}
 		secrets = append(secrets, secret)
 	}
-	d, err := plan.As[modules.Recorder](p.Fleet.Devices, sw.Addr, "makes no test cases")
-	if err != nil {
-		return err
-	}
-	content, err := d.Record(ctx, switches.Discretion{Secrets: secrets, Anonymous: anonymous})
+	content, err := p.Fleet.Device(sw.Addr).Record(ctx, switches.Discretion{Secrets: secrets, Anonymous: anonymous})
 	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted while asking %s, nothing is written: %w", sw.Addr, context.Cause(ctx))
 	}

@@ -54,10 +54,7 @@ func (a *app) unlock(ctx context.Context, names []string, force bool) error {
 	}
 	defer p.Close()
 	if len(names) == 0 {
-		names = slices.DeleteFunc(slices.Sorted(maps.Keys(p.Fleet.Devices)), func(name string) bool {
-			_, leased := p.Fleet.Devices[name].(plan.Leaser)
-			return !leased
-		})
+		names = slices.Collect(maps.Keys(p.Fleet.Devices))
 	}
 	for _, name := range names {
 		if p.Fleet.Devices[name] == nil {
@@ -96,8 +93,8 @@ func (a *app) unlock(ctx context.Context, names []string, force bool) error {
 
 // unfence says which token stands on a device, and takes it away if told so.
 func (a *app) unfence(ctx context.Context, p *run.Site, name string, force bool) (string, error) {
-	fenced, ok := p.Fleet.Devices[name].(plan.Fenced)
-	if !ok {
+	fenced := p.Fleet.Device(name)
+	if !fenced.Capabilities().Fence {
 		return "", nil // a switch, where leases are advice
 	}
 	token, err := fenced.Token(ctx)
@@ -116,11 +113,8 @@ type holding struct {
 }
 
 func (a *app) unlockOne(ctx context.Context, p *run.Site, name string, force bool) (h holding, err error) {
-	leased, err := plan.As[plan.Leaser](p.Fleet.Devices, name, "does not say who holds it")
-	if err != nil {
-		return h, err
-	}
-	l, err := leased.Lease(ctx)
+	device := p.Fleet.Device(name)
+	l, err := device.Lease(ctx)
 	if err != nil {
 		return h, err
 	}
@@ -138,9 +132,8 @@ func (a *app) unlockOne(ctx context.Context, p *run.Site, name string, force boo
 		text = fmt.Sprintf("is free: it was held by %s", l.Holder)
 	}
 	var marks []plan.Mark
-	marked, ok := leased.(plan.Marker)
-	if ok { // a vCenter carries none
-		if marks, err = marked.ReadMarks(ctx); err != nil {
+	if device.Capabilities().Marks { // a vCenter carries none
+		if marks, err = device.ReadMarks(ctx); err != nil {
 			return h, err
 		}
 	}
@@ -149,7 +142,7 @@ func (a *app) unlockOne(ctx context.Context, p *run.Site, name string, force boo
 			text += "; it belongs to " + m.Text()
 			continue
 		}
-		if err := marked.BreakMark(ctx, m); err != nil {
+		if err := device.BreakMark(ctx, m); err != nil {
 			return h, err
 		}
 		text += "; it belonged to " + m.Text() + ", which cannot go on now: whoever has its record is told so (exit 7), and closes it with weft rollout abort"

@@ -24,6 +24,7 @@ var may = map[string][]string{
 	"internal/outfile":    {},
 	"internal/owned":      {},
 	"internal/pattern":    {},
+	"internal/refusal":    {},
 	"internal/slice":      {},
 	"internal/traffic":    {},
 	"internal/tally":      {},
@@ -196,7 +197,7 @@ var mayTest = map[string][]string{
 	"cmd/weft":                {"internal/lab/..."},
 }
 
-var leaves = []string{"internal/findings", "internal/hint", "internal/latency", "internal/outfile", "internal/owned", "internal/pattern", "internal/slice", "internal/traffic", "internal/tally", "internal/text", "internal/wait", "internal/nvme/names"}
+var leaves = []string{"internal/findings", "internal/hint", "internal/latency", "internal/outfile", "internal/owned", "internal/pattern", "internal/refusal", "internal/slice", "internal/traffic", "internal/tally", "internal/text", "internal/wait", "internal/nvme/names"}
 
 type pkg struct {
 	ImportPath   string

@@ -86,10 +86,13 @@ func (f *fabric) run(ctx context.Context) error {
 
 // A box is a device in memory.
 type box struct {
+	plan.Unsupported
 	mu     sync.Mutex
 	values map[string]string
 	before map[string]string
 }
+
+func (d *box) Capabilities() plan.Capabilities { return plan.Capabilities{Reverse: true} }
 
 func (d *box) Open(context.Context) (plan.Identity, error) { return plan.Identity{MachineID: "m"}, nil }
 

@@ -7,8 +7,6 @@ import (
 	"weft/internal/prove"
 	"weft/internal/remote"
 	"weft/inventory"
-	"weft/modules"
-	"weft/plan"
 	"weft/switches"
 )
 
@@ -20,11 +18,7 @@ func (s *Site) Cables(ctx context.Context, only func(*inventory.Switch) bool, fr
 	return prove.Cables(ctx, prove.CablingInput{
 		Model: s.Model, Host: hosts.Host, Only: only, Freed: freed,
 		Heard: func(ctx context.Context, sw *inventory.Switch) ([]switches.Neighbour, error) {
-			d, err := plan.As[modules.Listener](s.Fleet.Devices, sw.Addr, "hears no neighbours")
-			if err != nil {
-				return nil, err
-			}
-			return d.Heard(ctx)
+			return s.Fleet.Device(sw.Addr).Neighbours(ctx)
 		},
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"weft/modules"
 	"weft/modules/host"
 	"weft/modules/vcenter"
-	"weft/plan"
 )
 
 // An emptied host is one that others' machines have left.
@@ -24,7 +23,7 @@ type emptied struct {
 // empty has all machines leave a host: through the vCenter that has it, else by itself. What
 // a weft that was killed had emptied already is gone on with; what people did is theirs.
 func (r *Restarts) empty(ctx context.Context, server string) (*emptied, error) {
-	e, err := plan.As[modules.Emptier](r.Site.Fleet.Devices, server, "is emptied by nobody")
+	e, err := r.Site.Fleet.Device(server).Maintenance()
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +76,7 @@ func (r *Restarts) empty(ctx context.Context, server string) (*emptied, error) {
 // emptier says how a host is filled again.
 func (r *Restarts) emptier(server string, through *vcenter.Device, block, name string) *emptied {
 	fill := func(ctx context.Context) error { // takes the note away, too
-		return r.withHost(ctx, server, func(e modules.Emptier) error { return e.Fill(ctx) })
+		return r.withHost(ctx, server, func(e modules.Maintenance) error { return e.Fill(ctx) })
 	}
 	if through == nil {
 		return &emptied{by: "itself", fill: fill}
@@ -95,7 +94,7 @@ func (r *Restarts) emptier(server string, through *vcenter.Device, block, name s
 
 // stoodBefore is how a host stands: empty, by a weft of this owner that has ended, or not.
 // Anything else is an error.
-func (r *Restarts) stoodBefore(ctx context.Context, server string, e modules.Emptier, through *vcenter.Device) (*host.Standing, error) {
+func (r *Restarts) stoodBefore(ctx context.Context, server string, e modules.Maintenance, through *vcenter.Device) (*host.Standing, error) {
 	owner, me := r.Site.Input.Owner, Holder()
 	s, err := e.Stands(ctx)
 	if err != nil {
@@ -137,7 +136,7 @@ func (r *Restarts) stoodBefore(ctx context.Context, server string, e modules.Emp
 func (s *Site) emptiedBy(server string) (_ *vcenter.Device, block, name string) {
 	i := slices.IndexFunc(s.Model.Servers, func(x *inventory.Server) bool { return x.Addr == server })
 	for _, v := range s.Model.VCenters {
-		if d, ok := s.Input.Devices[v.Addr].(*vcenter.Device); ok && i >= 0 && d.Knows(s.Model.Servers[i].Host) {
+		if d, err := s.Fleet.Device(v.Addr).VCenter(); err == nil && i >= 0 && d.Knows(s.Model.Servers[i].Host) {
 			return d, v.Addr, s.Model.Servers[i].Host
 		}
 	}

@@ -206,8 +206,8 @@ func (s *staged) persist(ctx context.Context, devices []string) error {
 	turn := make(chan struct{}, max(s.site.Input.Parallelism, 1))
 	var all sync.WaitGroup
 	for i, name := range devices {
-		sw, ok := s.site.Input.Devices[name].(plan.Saver)
-		if !ok {
+		sw := s.site.Input.Devices[name]
+		if sw == nil || !sw.Capabilities().Save {
 			continue
 		}
 		turn <- struct{}{}

@@ -146,10 +146,13 @@ type former struct{ Run, Value string }
 
 // A box is a device in a file.
 type box struct {
+	plan.Unsupported
 	fabric *fabric
 	name   string
 	kept   kept
 }
+
+func (d *box) Capabilities() plan.Capabilities { return plan.Capabilities{Marks: true, Reverse: true} }
 
 func (d *box) path() string { return filepath.Join(d.fabric.dir, d.name+".json") }
 

@@ -274,10 +274,15 @@ func (m *meter) Read(p []byte) (int, error) {
 
 // An idle device takes whatever it is given at once.
 type idle struct {
+	plan.Unsupported
 	name string
 	mu   sync.Mutex
 	set  map[string]bool
 	mark *plan.Mark
+}
+
+func (d *idle) Capabilities() plan.Capabilities {
+	return plan.Capabilities{Marks: true, Reverse: true}
 }
 
 func (d *idle) Open(context.Context) (plan.Identity, error) {

@@ -283,7 +283,7 @@ func (s *Site) Standing(ctx context.Context) []StandingMark {
 	}
 	found := make([][]plan.Mark, len(devices))
 	s.Each(ctx, devices, "looking for marks of runs", func(ctx context.Context, i int, device string) {
-		if d, err := plan.As[plan.Marker](s.Input.Devices, device, "carries no marks of runs"); err == nil {
+		if d := s.Input.Devices[device]; d.Capabilities().Marks {
 			marks, _ := d.ReadMarks(ctx) // whoever asks for more hears that it is away
 			found[i] = slices.DeleteFunc(marks, func(m plan.Mark) bool { return s.Input.Mine != nil && s.Input.Mine(m) })
 		}

@@ -14,7 +14,6 @@ import (
 	"weft/modules"
 	"weft/modules/host"
 	"weft/modules/vcenter"
-	"weft/plan"
 	"weft/switches"
 )
 
@@ -50,13 +49,13 @@ const simulatedWindow = 200 * time.Millisecond
 
 // witness is how a server is asked on which weft's probes do not run; nil: they do.
 func (s *Site) witness(server *inventory.Server) prove.Witness {
-	d, err := plan.As[modules.Hosted](s.Input.Devices, server.Addr, "is no machine that weft manages")
-	if err != nil || d.OS().Witness == nil {
+	os, err := s.Fleet.Device(server.Addr).HostOS()
+	if err != nil || os.Witness == nil {
 		return nil
 	}
 	return func(ctx context.Context, h remote.Host, ways []prove.Way) ([]prove.Testimony, error) {
 		of := slice.Map(ways, func(w prove.Way) host.Way { return host.Way{NIC: w.NIC, Portal: w.Portal, NQNs: w.Subsystems} })
-		says, err := d.OS().Witness(ctx, h, of)
+		says, err := os.Witness(ctx, h, of)
 		out := make([]prove.Testimony, len(says))
 		for i, t := range says {
 			out[i] = prove.Testimony{Way: t.Way, OfNIC: t.OfNIC, Metric: t.Metric, Verdict: held(t.Holds), Why: t.Why, Note: t.Note}
@@ -83,17 +82,18 @@ func held(h host.Holding) prove.Verdict {
 // agent is how weft-initiator is run on a server whose system has a kind of its own for it;
 // nil: it is run as on Linux, or not at all.
 func (s *Site) agent(server *inventory.Server) func(remote.Host) remote.Host {
-	d, err := plan.As[modules.Hosted](s.Input.Devices, server.Addr, "is no machine that weft manages")
-	if err != nil || d.OS().Agent == nil {
+	os, err := s.Fleet.Device(server.Addr).HostOS()
+	if err != nil || os.Agent == nil {
 		return nil
 	}
-	return func(h remote.Host) remote.Host { return d.OS().Open(h) }
+	return func(h remote.Host) remote.Host { return os.Open(h) }
 }
 
 // clusters asks vCenters what the hosts of clusters speak to each other.
 func (s *Site) clusters(ctx context.Context, underWay bool) (out []prove.Judgement) {
 	for _, v := range s.Model.VCenters {
-		d, err := plan.As[modules.VSANTeller](s.Input.Devices, v.Addr, "is no vCenter")
+		d := s.Fleet.Device(v.Addr)
+		_, err := d.VCenter()
 		var told []vcenter.VSANState
 		if err == nil && len(v.Clusters) > 0 {
 			told, err = d.VSAN(ctx)
@@ -168,35 +168,27 @@ const vsanMetric = "vsan_rdma"
 
 // counted asks a switch what it has counted on ports.
 func (s *Site) counted(ctx context.Context, sw *inventory.Switch, ports []string) (*tally.Ports, error) {
-	d, err := plan.As[modules.Counter](s.Input.Devices, sw.Addr, "has no ports that count")
-	if err != nil {
-		return nil, err
-	}
-	return d.Counters(ctx, ports)
+	return s.Fleet.Device(sw.Addr).Counters(ctx, ports)
 }
 
 // configured reads what a switch is set to.
 func (s *Site) configured(ctx context.Context, sw *inventory.Switch) (*switches.Reading, error) {
-	d, err := plan.As[modules.SwitchReader](s.Input.Devices, sw.Addr, "is no switch that weft reads")
-	if err != nil {
-		return nil, err
-	}
-	return d.Reading(ctx)
+	return s.Fleet.Device(sw.Addr).Reading(ctx)
 }
 
 // settings is how a server is asked what its NICs are set to.
 func (s *Site) settings(server *inventory.Server) (prove.Settings, error) {
-	d, err := plan.As[modules.Hosted](s.Input.Devices, server.Addr, "is no machine that weft manages")
+	os, err := s.Fleet.Device(server.Addr).HostOS()
 	if err != nil {
 		return nil, err
 	}
-	reader, err := d.OS().Settings()
+	reader, err := os.Settings()
 	if err != nil {
 		return nil, err
 	}
 	nics := slice.Map(server.RNICs, func(n *inventory.RNIC) host.NIC { return host.NIC{Name: n.Name, PCI: n.Place()} })
 	return func(ctx context.Context, h remote.Host) (*host.Reading, error) {
-		seen, err := d.OS().Open(h).Read(ctx, reader.Looks(nics))
+		seen, err := os.Open(h).Read(ctx, reader.Looks(nics))
 		if err != nil {
 			return nil, err
 		}
@@ -206,11 +198,11 @@ func (s *Site) settings(server *inventory.Server) (prove.Settings, error) {
 
 // system is the host system of a server, if it has what is asked for.
 func (s *Site) system(server *inventory.Server, f host.Feature) (*host.OS, error) {
-	d, err := plan.As[modules.Hosted](s.Input.Devices, server.Addr, "is no machine that weft manages")
+	os, err := s.Fleet.Device(server.Addr).HostOS()
 	if err != nil {
 		return nil, err
 	}
-	return d.OS(), d.OS().Lacks(f)
+	return os, os.Lacks(f)
 }
 
 // countNICs is how a server is asked what its NICs have counted.

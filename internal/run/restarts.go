@@ -53,8 +53,8 @@ func (r *Restarts) notes(server, text string) { r.Says(server, server+" "+text) 
 
 // Rolling reports whether a machine is emptied before it is restarted.
 func (s *Site) Rolling(server string) bool {
-	e, ok := s.Input.Devices[server].(modules.Emptier)
-	return ok && e.Empties()
+	_, err := s.Fleet.Device(server).Maintenance()
+	return err == nil
 }
 
 // Roll restarts one host that others' machines run on: it is emptied, restarted and filled
@@ -62,11 +62,11 @@ func (s *Site) Rolling(server string) bool {
 // have begun it, so that it may be away just now; anew: it starts once more even so. After the
 // restart there is as much patience as back says. The error is a *RestartError.
 func (r *Restarts) Roll(ctx context.Context, host string, again, anew bool, back time.Duration) error {
-	e, err := plan.As[modules.Emptier](r.Site.Fleet.Devices, host, "takes no commands")
+	e, err := r.Site.Fleet.Device(host).Maintenance()
 	if err != nil {
 		return &RestartError{Stage: Unrestarted, Err: err}
 	}
-	open := func() error { _, err := r.Site.Fleet.Devices[host].Open(ctx); return err }
+	open := func() error { _, err := r.Site.Fleet.Device(host).Open(ctx); return err }
 	if err = open(); err != nil && again {
 		wait, cancel := patient(ctx, back)
 		defer cancel()
@@ -105,7 +105,7 @@ func patient(ctx context.Context, most time.Duration) (context.Context, context.
 }
 
 // starts restarts a host that is empty, and waits until it has started.
-func (r *Restarts) starts(ctx context.Context, host string, e modules.Emptier) error {
+func (r *Restarts) starts(ctx context.Context, host string, e modules.Maintenance) error {
 	r.notes(host, "is empty, and is restarted")
 	asked := time.Now()
 	look, cancel := context.WithTimeout(ctx, restartLook)
@@ -113,11 +113,9 @@ func (r *Restarts) starts(ctx context.Context, host string, e modules.Emptier) e
 	if err := refusedRestart(e.Restart(look)); err != nil {
 		return err
 	}
-	if d, ok := e.(plan.Rester); ok {
-		_ = d.Rest() // that connection ends with the host
-	}
+	_ = r.Site.Fleet.Device(host).Rest() // that connection ends with the host
 	return r.waits(ctx, host, "start again", func() error {
-		return r.withHost(ctx, host, func(e modules.Emptier) error {
+		return r.withHost(ctx, host, func(e modules.Maintenance) error {
 			up, err := e.Up(ctx)
 			if err == nil && up >= time.Since(asked) {
 				err = errors.New("it has not gone down yet")
@@ -149,15 +147,16 @@ func (r *Restarts) waits(ctx context.Context, host, what string, try func() erro
 }
 
 // withHost does something over a connection of its own.
-func (r *Restarts) withHost(ctx context.Context, host string, do func(modules.Emptier) error) error {
+func (r *Restarts) withHost(ctx context.Context, host string, do func(modules.Maintenance) error) error {
 	q := r.Site.Afresh()
 	defer q.Close()
 	look, cancel := context.WithTimeout(ctx, restartLook)
 	defer cancel()
-	if _, err := q.Fleet.Devices[host].Open(look); err != nil {
+	d := q.Fleet.Device(host)
+	if _, err := d.Open(look); err != nil {
 		return err
 	}
-	e, err := plan.As[modules.Emptier](q.Fleet.Devices, host, "takes no commands")
+	e, err := d.Maintenance()
 	if err != nil {
 		return err
 	}
@@ -167,11 +166,8 @@ func (r *Restarts) withHost(ctx context.Context, host string, do func(modules.Em
 // Boot restarts a server that runs nobody else's machines, and waits until it has started
 // again, with everything that starts at boot.
 func (r *Restarts) Boot(ctx context.Context, server string) error {
-	dev, err := plan.As[modules.Commander](r.Site.Fleet.Devices, server, "takes no commands")
-	if err != nil {
-		return err
-	}
-	before, err := r.Site.Fleet.Devices[server].Open(ctx)
+	dev := r.Site.Fleet.Device(server)
+	before, err := dev.Open(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", server, err)
 	}
@@ -200,11 +196,8 @@ func (r *Restarts) booted(ctx context.Context, server string, before plan.Identi
 	defer q.Close()
 	look, cancel := context.WithTimeout(ctx, restartLook)
 	defer cancel()
-	dev, err := plan.As[modules.Commander](q.Fleet.Devices, server, "takes no commands")
-	if err != nil {
-		return err
-	}
-	now, err := q.Fleet.Devices[server].Open(look)
+	dev := q.Fleet.Device(server)
+	now, err := dev.Open(look)
 	switch {
 	case err != nil:
 		return err

@@ -76,7 +76,7 @@ func (a Access) Open(m *inventory.Model) (*Site, hcl.Diagnostics) {
 	s.Fleet, diags = modules.Expand(m, modules.Env{Bundle: a.Agents, Holder: Holder(), Mine: mine, Token: token, Stands: stands, Host: s.dial, Terminal: s.terminal, VCenter: s.vcenter,
 		Settle: a.Settle, Say: a.Say})
 	s.Input = plan.Input{
-		Owner: m.Name, Simulated: a.Simulated, Version: a.Version, Items: s.Fleet.Items, Devices: s.Fleet.Devices,
+		Owner: m.Name, Simulated: a.Simulated, Version: a.Version, Items: s.Fleet.Items, Devices: s.Fleet.Engine(),
 		Notes: append(s.Fleet.Notes, prove.Notes(m)...), Inputs: m.Inputs, Sources: map[string]string{},
 		Roster: s.Fleet.Roster, Moved: s.Fleet.Moved, Removed: s.Fleet.Removed, Recall: s.Fleet.Recall,
 		Parallelism: a.Parallelism, Emit: a.Emit, Mine: mine,

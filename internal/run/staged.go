@@ -171,9 +171,7 @@ func (s *staged) at(ctx context.Context, do func(rollout.Engine) error) error {
 		}
 	}
 	for _, d := range s.site.Input.Devices {
-		if sw, ok := d.(plan.Saver); ok {
-			sw.SaveLater()
-		}
+		d.SaveLater()
 	}
 	defer s.env.watch(ctx)()
 	err = do(s.engine())

@@ -12,16 +12,16 @@ import (
 	"weft/plan/rollout"
 )
 
-// emptiable is a host that can be emptied, and does nothing.
-type emptiable struct {
-	plan.Device
-	modules.Emptier
-}
+// unsupported is a device without operations.
+func unsupported() modules.Device { return (*modules.Fleet)(nil).Device("it") }
 
-func (emptiable) Empties() bool { return true }
+// emptiable is a host that can be emptied, and does nothing.
+type emptiable struct{ modules.Device }
+
+func (emptiable) Maintenance() (modules.Maintenance, error) { return nil, nil }
 
 // silent is a vCenter that does not answer.
-type silent struct{ plan.Device }
+type silent struct{ modules.Device }
 
 func (silent) Open(context.Context) (plan.Identity, error) {
 	return plan.Identity{}, errors.New("no route")
@@ -35,7 +35,8 @@ func restarting() *Site {
 		VCenters: []*inventory.VCenter{{Block: inventory.Block{Addr: "vcenter.dc1"}}},
 		Rollouts: []*inventory.Rollout{{Phases: []*inventory.Phase{{Name: "one", Restart: "rolling"}, {Name: "two"}}}},
 	}}
-	s.Input.Devices = map[string]plan.Device{"server.esx": emptiable{}, "vcenter.dc1": silent{}}
+	s.Fleet = &modules.Fleet{Devices: map[string]modules.Device{"server.esx": emptiable{unsupported()}, "vcenter.dc1": silent{unsupported()}}}
+	s.Input.Devices = s.Fleet.Engine()
 	return s
 }
 

@@ -110,7 +110,7 @@ func thirds(t *testing.T) (f *fabric, e *Env, sims map[string]*simswitch.Switch)
 			diags = found
 		}
 		s.Fleet = fleet
-		s.Input = plan.Input{Owner: m.Name, Version: "v0", Items: fleet.Items, Devices: fleet.Devices, Roster: fleet.Roster, Parallelism: 2, Mine: e.Records.Mine}
+		s.Input = plan.Input{Owner: m.Name, Version: "v0", Items: fleet.Items, Devices: fleet.Engine(), Roster: fleet.Roster, Parallelism: 2, Mine: e.Records.Mine}
 		return s, diags
 	}
 	return f, e, sims

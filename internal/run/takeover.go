@@ -67,10 +67,10 @@ func marked(in *plan.Input) []string {
 
 // MarksOf are those that a device carried when it was last read.
 func MarksOf(d plan.Device) []plan.Mark {
-	if m, ok := d.(plan.Marker); ok {
-		return m.Marks()
+	if d == nil {
+		return nil
 	}
-	return nil
+	return d.Marks()
 }
 
 // revertible says what ledgers still know of what a run found: that can be
@@ -78,8 +78,8 @@ func MarksOf(d plan.Device) []plan.Mark {
 func revertible(in *plan.Input, run string, devices []string) string {
 	var known, unknown []string
 	for _, name := range devices {
-		k, ok := in.Devices[name].(plan.Keeper)
-		if !ok {
+		k := in.Devices[name]
+		if k == nil || !k.Capabilities().Ledger {
 			unknown = append(unknown, name)
 			continue
 		}

@@ -8,16 +8,18 @@ import (
 
 	"weft/internal/prove"
 	"weft/inventory"
+	"weft/modules"
 	"weft/modules/vcenter"
-	"weft/plan"
 )
 
 // A teller is a vCenter that knows what the hosts of clusters speak.
 type teller struct {
-	plan.Device
+	modules.Device
 	says []vcenter.VSANState
 	err  error
 }
+
+func (t teller) VCenter() (*vcenter.Device, error) { return nil, nil }
 
 func (t teller) VSAN(context.Context) ([]vcenter.VSANState, error) { return t.says, t.err }
 
@@ -39,7 +41,8 @@ func TestGateSeesVSAN(t *testing.T) {
 	} {
 		v := &inventory.VCenter{Block: inventory.Block{Addr: "vcenter.dc1"}, Clusters: []*inventory.Cluster{{Path: "dc1/host/c1", VSANRDMA: true}}}
 		s := &Site{Model: &inventory.Model{VCenters: []*inventory.VCenter{v}}}
-		s.Input.Devices = map[string]plan.Device{"vcenter.dc1": test.says}
+		test.says.Device = unsupported()
+		s.Fleet = &modules.Fleet{Devices: map[string]modules.Device{"vcenter.dc1": test.says}}
 		got := s.clusters(t.Context(), test.underWay)
 		switch {
 		case test.want == "" && len(got) == 0:

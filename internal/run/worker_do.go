@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"weft/internal/prove"
 	"weft/internal/store"
 	"weft/internal/text"
+	"weft/modules"
 	"weft/plan"
 )
 
@@ -99,9 +101,7 @@ func (w *Worker) staged(ctx context.Context, rec *Record) (*staged, error) {
 		}
 		w.crews[rec.ID], s.clear = s, w.clear
 		for _, d := range s.site.Input.Devices {
-			if sw, ok := d.(plan.Saver); ok {
-				sw.SaveLater()
-			}
+			d.SaveLater()
 		}
 	}
 	spec, err := specFor(s.site.Model, rec.Run) // the head may be anybody's
@@ -150,7 +150,8 @@ func (w *Worker) part(ctx context.Context, rec *Record) (*staged, error) {
 	}
 	site.Model, site.Input = atSite(site.Model, w.Site), site.Input.At(here)
 	if f := site.Fleet; f != nil { // the other devices were never opened
-		f.Items, f.Devices = site.Input.Items, site.Input.Devices
+		f.Items = site.Input.Items
+		maps.DeleteFunc(f.Devices, func(address string, _ modules.Device) bool { return site.Input.Devices[address] == nil })
 	}
 	return s, nil
 }

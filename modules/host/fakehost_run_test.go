@@ -141,7 +141,7 @@ func (r *rack) env(w weft) *run.Env {
 			return nil, diags
 		}
 		return &run.Site{Model: m, Fleet: fleet, Input: plan.Input{
-			Owner: m.Name, Version: "v0", Items: fleet.Items, Devices: fleet.Devices, Roster: fleet.Roster, Recall: fleet.Recall, Removed: fleet.Removed,
+			Owner: m.Name, Version: "v0", Items: fleet.Items, Devices: fleet.Engine(), Roster: fleet.Roster, Recall: fleet.Recall, Removed: fleet.Removed,
 			Parallelism: 2, Mine: e.Records.Mine,
 		}}, nil
 	}

@@ -21,6 +21,8 @@ type DialHost func(ctx context.Context, fresh bool) (remote.Host, func() error, 
 // A Machine is a plan.Device: all resources of one machine, read in one
 // batch and changed step by step, each step with its undo.
 type Machine struct {
+	plan.Unsupported
+
 	os        *OS
 	name      string // HCL address
 	member    plan.Member
@@ -95,7 +97,8 @@ type Config struct {
 // New is a machine that was not spoken to yet.
 func New(c Config) *Machine {
 	return &Machine{
-		os: c.OS, member: c.Member, name: c.Member.Device, machineID: c.MachineID, dial: c.Dial, kinds: c.Kinds, patience: patience, absence: absence,
+		Unsupported: plan.Unsupported{Reason: c.Member.Device + " is a server"},
+		os:          c.OS, member: c.Member, name: c.Member.Device, machineID: c.MachineID, dial: c.Dial, kinds: c.Kinds, patience: patience, absence: absence,
 		owner: c.Owner, holder: c.Holder, token: c.Token, stands: c.Stands, mine: c.Mine, bundle: c.Bundle, now: c.Now,
 	}
 }
@@ -111,6 +114,11 @@ func (d *Machine) Owner() string { return d.owner }
 
 // Address is what the files call it.
 func (d *Machine) Address() string { return d.name }
+
+// Capabilities implements plan.Device.
+func (d *Machine) Capabilities() plan.Capabilities {
+	return plan.Capabilities{Ledger: true, Marks: true, Fence: true, Reverse: true}
+}
 
 // An observation is a resource with what was read of it.
 type observation struct {
@@ -291,7 +299,7 @@ func (d *Machine) unable() error {
 	return d.unkept
 }
 
-// Rest implements plan.Rester.
+// Rest implements plan.Device.
 func (d *Machine) Rest() error {
 	if d.host == nil {
 		return nil

@@ -20,5 +20,5 @@ func (d *Device) Counters(ctx context.Context, ports []string) (*tally.Ports, er
 			"if the switch was replaced on purpose, change serial of %s", d.cfg.Name)
 	}
 	out, err := d.session.Counters(ctx, ports)
-	return out, told(err)
+	return out, err
 }

@@ -49,6 +49,8 @@ const UsualConfirm = 5 * time.Minute
 // Device is a plan.Device: a switch. For plan and diff its configuration is
 // many small resources; for apply it is one transaction with a timed revert.
 type Device struct {
+	plan.Unsupported
+
 	cfg   Config
 	want  switches.Intent
 	later bool // not saved by Commit
@@ -71,7 +73,15 @@ type Device struct {
 
 // New makes a device of a switch; it touches nothing.
 func New(cfg Config) *Device {
-	return &Device{cfg: cfg, want: switches.Intent{Owner: switches.Owner{Name: cfg.Owner}, Adopt: cfg.Adopt}}
+	return &Device{Unsupported: plan.Unsupported{Reason: cfg.Name + " is a switch"}, cfg: cfg, want: switches.Intent{Owner: switches.Owner{Name: cfg.Owner}, Adopt: cfg.Adopt}}
+}
+
+// Address is what the files call it.
+func (d *Device) Address() string { return d.cfg.Name }
+
+// Capabilities implements plan.Device.
+func (d *Device) Capabilities() plan.Capabilities {
+	return plan.Capabilities{Ledger: true, Marks: true, Probe: true, Reverse: true, Save: true}
 }
 
 // Open implements plan.Device.
@@ -81,21 +91,21 @@ func (d *Device) Open(ctx context.Context) (plan.Identity, error) {
 	}
 	notes, err := d.heed(ctx)
 	if err != nil {
-		return plan.Identity{}, told(err)
+		return plan.Identity{}, err
 	}
 	d.want.Owner.Others = slices.DeleteFunc(d.marks.Owners(), func(o string) bool { return o == d.cfg.Owner })
 	have, err := d.session.Read(ctx, d.want)
 	if err != nil {
-		return plan.Identity{}, told(err)
+		return plan.Identity{}, err
 	}
 	d.have, d.fresh = have, true
 	kept, err := d.owned(ctx)
 	if err != nil {
-		return plan.Identity{}, told(err)
+		return plan.Identity{}, err
 	}
 	idle, err := d.session.Operates(ctx, have, d.want)
 	if err != nil {
-		return plan.Identity{}, told(err)
+		return plan.Identity{}, err
 	}
 	id := plan.Identity{
 		Serial:   have.Facts.Serial,
@@ -122,11 +132,11 @@ func (d *Device) connect(ctx context.Context) error {
 	}
 	s, err := switches.Open(ctx, d.cfg.Host, d.cfg.OS, d.cfg.Dial, d.cfg.Timeout)
 	if err != nil {
-		return switches.Advise(told(err), systems.All())
+		return switches.Advise(err, systems.All())
 	}
 	s.Log = d.cfg.Say
 	if err := s.Identify(ctx); err != nil {
-		return errors.Join(told(err), s.Close())
+		return errors.Join(err, s.Close())
 	}
 	d.session = s
 	return nil
@@ -137,14 +147,14 @@ func (d *Device) Read(ctx context.Context, rs []plan.Resource) ([]plan.State, er
 	if !d.fresh {
 		have, err := d.session.Read(ctx, d.want)
 		if err != nil {
-			return nil, told(err)
+			return nil, err
 		}
 		d.have = have
 	}
 	d.fresh = false
 	if slices.ContainsFunc(rs, d.remembers) {
 		if err := d.recollect(ctx); err != nil {
-			return nil, told(err)
+			return nil, err
 		}
 	}
 	states := make([]plan.State, len(rs))
@@ -181,9 +191,9 @@ func (d *Device) Probe(ctx context.Context, lines int) (note string, err error) 
 	}
 	err = d.session.Probe(ctx, d.guard(lines))
 	if d.probed = err == nil; d.probed || d.cfg.Settle || errors.As(err, new(*switches.GuardError)) || errors.As(err, new(*switches.WithoutError)) {
-		return "", told(err)
+		return "", err
 	}
-	return "whether the switch can be changed safely, and revert changes by itself, could not be seen: " + told(err).Error(), nil
+	return "whether the switch can be changed safely, and revert changes by itself, could not be seen: " + err.Error(), nil
 }
 
 // Begin implements plan.Device.
@@ -199,7 +209,7 @@ func (d *Device) Begin(ctx context.Context, steps []plan.Step) error {
 	guard.Wrote = d.writes(steps)
 	tx, err := d.session.Begin(ctx, guard)
 	if err != nil {
-		err = d.held(told(err))
+		err = d.held(err)
 		d.away = errors.As(err, new(*plan.HeldError))
 		return err
 	}
@@ -212,23 +222,7 @@ func (d *Device) Apply(ctx context.Context, s plan.Step) error {
 	if isRelics(s) {
 		return nil // the last thing of all, see Commit
 	}
-	return told(d.tx.Send(ctx, s.Diff.Send))
-}
-
-// told puts what a switch refused in the engine's words and keeps advice.
-func told(err error) error {
-	var no *switches.RefusedError
-	if !errors.As(err, &no) {
-		return err
-	}
-	out := error(&plan.RefusedError{Line: no.Line, Reply: no.Reply})
-	if before, ok := strings.CutSuffix(err.Error(), no.Error()); ok && before != "" {
-		out = fmt.Errorf("%s%w", before, out) // what was attempted
-	}
-	if advice := hint.Of(err); advice != "" {
-		return hint.Wrap(out, "%s", advice)
-	}
-	return out
+	return d.tx.Send(ctx, s.Diff.Send)
 }
 
 // Commit implements plan.Device.
@@ -255,15 +249,15 @@ func (d *Device) Commit(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return told(err)
+		return err
 	}
 	if err := d.forget(ctx); err != nil {
-		return &plan.KeptError{Err: told(err)}
+		return &plan.KeptError{Err: err}
 	}
 	if !d.cfg.Save || d.later {
 		return nil
 	}
-	if err := told(d.session.Save(ctx)); err != nil {
+	if err := d.session.Save(ctx); err != nil {
 		return &plan.KeptError{Err: hint.Wrap(fmt.Errorf("it runs as planned, which is proven, and starts with what it started with before: %w", err),
 			"save by hand, or make room and apply again")}
 	}
@@ -277,10 +271,10 @@ func (d *Device) tell(text string) {
 	}
 }
 
-// SaveLater implements plan.Saver.
+// SaveLater implements plan.Device.
 func (d *Device) SaveLater() { d.later = d.cfg.SaveAfterSoak }
 
-// Save implements plan.Saver.
+// Save implements plan.Device.
 func (d *Device) Save(ctx context.Context) error {
 	if !d.cfg.Save {
 		return nil
@@ -288,7 +282,7 @@ func (d *Device) Save(ctx context.Context) error {
 	if _, err := d.Open(ctx); err != nil { // a soak is long: whoever answers has to prove who it is
 		return err
 	}
-	return told(d.session.Save(ctx))
+	return d.session.Save(ctx)
 }
 
 // Abort implements plan.Device.
@@ -298,7 +292,7 @@ func (d *Device) Abort(ctx context.Context) error {
 	}
 	if d.tx != nil {
 		if err := d.tx.Abort(ctx, d.back); err != nil {
-			return told(err)
+			return err
 		}
 	}
 	left, err := d.back(ctx)

@@ -20,7 +20,7 @@ func (d *Device) Show(ctx context.Context, line string) (string, error) {
 		return "", err
 	}
 	out, err := d.session.Show(ctx, []string{line})
-	return out[line], told(err)
+	return out[line], err
 }
 
 // OnlyShows implements Terminal.

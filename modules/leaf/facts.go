@@ -64,5 +64,5 @@ func (d *Device) Record(ctx context.Context, discreet switches.Discretion) (stri
 		return "", err
 	}
 	text, err := d.session.Record(ctx, d.want, discreet)
-	return text, told(err)
+	return text, err
 }

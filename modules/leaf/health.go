@@ -30,7 +30,7 @@ func (d *Device) Health(ctx context.Context) (*Health, error) {
 	}
 	have, out, err := d.session.Observe(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", d.cfg.Name, told(err))
+		return nil, fmt.Errorf("read %s: %w", d.cfg.Name, err)
 	}
 	h := &Health{OS: d.cfg.OS.Name, Reading: have, Watches: d.cfg.OS.Lacks(switches.Watchdogs) == nil}
 	lacks := func(err error) error {
@@ -38,7 +38,7 @@ func (d *Device) Health(ctx context.Context) (*Health, error) {
 			h.Without = append(h.Without, why)
 			return nil
 		}
-		return told(err)
+		return err
 	}
 	if h.Neighbours, err = d.session.Neighbours(ctx); err != nil {
 		h.Deaf = untold(err)
@@ -52,7 +52,7 @@ func (d *Device) Health(ctx context.Context) (*Health, error) {
 		h.Without = append(h.Without, have.Mute)
 	}
 	if h.Conditions, err = d.session.Conditions(ctx, out); err != nil {
-		return nil, told(err)
+		return nil, err
 	}
 	if d.cfg.OS.Counters == nil {
 		h.Without = append(h.Without, d.cfg.OS.Lacks(switches.Counting).Error())
@@ -72,7 +72,7 @@ func (d *Device) Reading(ctx context.Context) (*switches.Reading, error) {
 	}
 	have, _, err := d.session.Observe(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", d.cfg.Name, told(err))
+		return nil, fmt.Errorf("read %s: %w", d.cfg.Name, err)
 	}
 	if d.cfg.Serial != "" && have.Facts.Serial != d.cfg.Serial {
 		return nil, hint.Wrap(fmt.Errorf("another switch answers: serial is %q, declared %q", have.Facts.Serial, d.cfg.Serial),

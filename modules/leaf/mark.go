@@ -46,7 +46,7 @@ func (d *Device) Mark(ctx context.Context, m plan.Mark, mine func(plan.Mark) boo
 	g.Confirm = 0
 	err := d.session.MarkRun(ctx, g, runMark(m), func(r switches.RunMark) bool { return mine(d.runOf(r)) || d.runOf(r).Run == m.Run })
 	if err != nil {
-		return d.held(told(err))
+		return d.held(err)
 	}
 	d.marks.Runs = []switches.RunMark{runMark(m)}
 	return nil
@@ -63,7 +63,7 @@ func (d *Device) Unmark(ctx context.Context, m plan.Mark) error {
 		mark = d.marks.Runs[i] // as it stands there
 	}
 	if err := d.session.UnmarkRun(ctx, mark); err != nil {
-		return fmt.Errorf("remove the mark of run %s: %w", m.Run, told(err))
+		return fmt.Errorf("remove the mark of run %s: %w", m.Run, err)
 	}
 	d.marks.Runs = slices.DeleteFunc(slices.Clone(d.marks.Runs), its)
 	return nil
@@ -90,7 +90,7 @@ func (d *Device) ReadMarks(ctx context.Context) ([]plan.Mark, error) {
 	}
 	m, err := d.session.Marks(ctx)
 	if err != nil {
-		return nil, told(err)
+		return nil, err
 	}
 	d.marks = m
 	return d.Marks(), nil

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"weft/internal/lab/simswitch"
-	"weft/modules/leaf"
+	"weft/modules"
 	"weft/plan"
 	"weft/switches/systems"
 )
@@ -131,7 +131,7 @@ func TestSwitchMayNotList(t *testing.T) {
 		}
 		l.sw.Deny(regexp.MustCompile(`^(configure dual-stage|system-view)$`))
 		_, fleet := l.expand(systems.Named(os))
-		d := fleet.Devices["switch.leaf"].(*leaf.Device)
+		d := fleet.Devices["switch.leaf"].(modules.SwitchNode).Device
 		mark := plan.Mark{Format: plan.MarkFormat, Run: plan.NewRunID(time.Now()), Owner: "o", Who: "me@here"}
 		if err := d.Mark(t.Context(), mark, func(plan.Mark) bool { return false }); err == nil || !strings.Contains(strings.ToLower(err.Error()), "permission denied") {
 			t.Errorf("a run begins: %v", err)

@@ -198,7 +198,7 @@ func (l *rig) run() (*plan.Plan, *plan.Result, error) {
 		panic(diags)
 	}
 	defer fleet.Close()
-	in := plan.Input{Owner: m.Name, Items: fleet.Items, Devices: fleet.Devices}
+	in := plan.Input{Owner: m.Name, Items: fleet.Items, Devices: fleet.Engine()}
 	if l.adapt != nil {
 		l.adapt(&in)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"weft/modules"
 	"weft/modules/leaf"
 	"weft/plan"
 	"weft/switches"
@@ -34,7 +35,7 @@ func TestSwitchRival(t *testing.T) {
 		var other *switches.Session
 		var tx *switches.Transaction
 		l.adapt = func(in *plan.Input) {
-			d := in.Devices["switch.leaf"].(*leaf.Device)
+			d := in.Devices["switch.leaf"].(modules.SwitchNode).Device
 			in.Devices["switch.leaf"] = &rival{d, func() {
 				var err error
 				if other, err = switches.Open(t.Context(), "leaf", systems.Named(os), l.open, time.Minute); err != nil {

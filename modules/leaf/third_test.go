@@ -10,7 +10,6 @@ import (
 	"weft/inventory"
 	"weft/modules"
 	"weft/modules/claim"
-	"weft/modules/leaf"
 	"weft/plan"
 	"weft/switches"
 	"weft/switches/systems"
@@ -90,7 +89,7 @@ func TestSwitchThirdSystem(t *testing.T) {
 			t.Errorf("the notes are %q, wanted %q", notes, want)
 		}
 	}
-	in := plan.Input{Owner: m.Name, Items: fleet.Items, Devices: fleet.Devices}
+	in := plan.Input{Owner: m.Name, Items: fleet.Items, Devices: fleet.Engine()}
 	p, err := plan.Make(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +106,7 @@ func TestSwitchThirdSystem(t *testing.T) {
 		t.Error("a refused plan was applied")
 	}
 
-	dev := fleet.Devices["switch.leaf"].(*leaf.Device)
+	dev := fleet.Devices["switch.leaf"].(modules.SwitchNode).Device
 	counted, err := dev.Counters(t.Context(), []string{"Ethernet1/3"})
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +118,7 @@ func TestSwitchThirdSystem(t *testing.T) {
 	l.says("verify", why, switches.Counting)
 	_, err = dev.Heard(t.Context())
 	l.says("verify cabling", text(err), switches.Hearing)
-	facts, err := modules.ReadFacts(t.Context(), fleet.Devices, "switch.leaf")
+	facts, err := fleet.Device("switch.leaf").Facts(t.Context())
 	if err != nil || facts.Switch.OS != "third" {
 		t.Fatalf("facts: %+v, %v", facts, err)
 	}
@@ -141,7 +140,7 @@ func TestSwitchThirdSystem(t *testing.T) {
 func (l *rig) unguarded(o *switches.OS) error {
 	l.text = strings.Replace(l.text, `commit_confirm = "5m"`, `commit_confirm = "none"`, 1)
 	m, fleet := l.expand(o)
-	in := plan.Input{Owner: m.Name, Items: fleet.Items, Devices: fleet.Devices}
+	in := plan.Input{Owner: m.Name, Items: fleet.Items, Devices: fleet.Engine()}
 	p, err := plan.Make(l.t.Context(), in)
 	if err != nil {
 		return err
@@ -156,7 +155,7 @@ func TestSwitchThirdSystemApplies(t *testing.T) {
 	l := newRig(t, "nxos")
 	_, planned, _ := reference(t, "nxos")
 	m, fleet := l.expand(third(switches.Counting, switches.Hearing, switches.Operating, switches.Remarking))
-	in := plan.Input{Owner: m.Name, Items: fleet.Items, Devices: fleet.Devices}
+	in := plan.Input{Owner: m.Name, Items: fleet.Items, Devices: fleet.Engine()}
 	p, err := plan.Make(t.Context(), in)
 	if err == nil {
 		_, err = plan.Apply(t.Context(), p, in)
@@ -164,7 +163,7 @@ func TestSwitchThirdSystemApplies(t *testing.T) {
 	if err != nil || l.sw.RunningConfig() != planned {
 		t.Errorf("%v; it reads\n%s", err, l.sw.RunningConfig())
 	}
-	text, err := fleet.Devices["switch.leaf"].(modules.Recorder).Record(context.WithoutCancel(t.Context()), switches.Discretion{})
+	text, err := fleet.Devices["switch.leaf"].Record(context.WithoutCancel(t.Context()), switches.Discretion{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,8 @@ import (
 // Device is a plan.Device. It keeps no ledger: whose an object is stands in a custom
 // attribute of it.
 type Device struct {
+	plan.Unsupported
+
 	name  string // HCL address
 	owner string
 	login Login
@@ -46,7 +48,7 @@ type Device struct {
 
 // New is a vCenter that was not spoken to yet.
 func New(name, owner string, holder claim.Holder, login Login) *Device {
-	return &Device{name: name, owner: owner, holder: holder, login: login}
+	return &Device{Unsupported: plan.Unsupported{Reason: name + " is a vCenter"}, name: name, owner: owner, holder: holder, login: login}
 }
 
 // Resource makes a resource of a Switch, a Group, a Member, a Hardware, an Adapter, a VSAN
@@ -237,6 +239,9 @@ func (d *Device) Close() error {
 	return nil
 }
 
+// Capabilities implements plan.Device. A vCenter carries no run locks and reverts no runs.
+func (d *Device) Capabilities() plan.Capabilities { return plan.Capabilities{Ledger: true} }
+
 // Kept implements plan.Keeper: what carries the owner's name.
 func (d *Device) Kept() (kept plan.Kept) {
 	if d.have == nil {
@@ -300,22 +305,4 @@ func (d *Device) Drifted(e plan.Entry, _ plan.State) bool {
 	return false
 }
 
-// Unchanged implements plan.Keeper.
-func (d *Device) Unchanged(plan.Entry, plan.Resource) bool { return false }
-
-// Pending implements plan.Keeper: vCenter reverts nothing by itself.
-func (d *Device) Pending() plan.Resource { return nothing{} }
-
-// Belongs implements plan.Keeper. Rosters are in the ledgers of servers.
-func (d *Device) Belongs([]plan.Member, map[string]bool, []string) plan.Resource { return nothing{} }
-
-// nothing is a resource that is always as wanted.
-type nothing struct{}
-
-// Diff implements plan.Resource.
-func (nothing) Diff(plan.State) plan.Diff { return plan.Diff{} }
-
-// Verify implements plan.Resource.
-func (nothing) Verify(context.Context) error { return nil }
-
-var _ plan.Keeper = (*Device)(nil)
+var _ plan.Device = (*Device)(nil)

@@ -213,5 +213,3 @@ func (c *client) note(ctx context.Context, attribute string, of types.ManagedObj
 	}
 	return m.Set(ctx, of, key, text)
 }
-
-var _ plan.Leaser = (*Device)(nil)
