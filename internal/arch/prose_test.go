@@ -19,7 +19,6 @@ const maxWords = 30
 func rewrite() []string {
 	return []string{
 		"CHANGELOG.md",
-		"switches/",
 	}
 }
 
