@@ -33,7 +33,16 @@ type approval struct {
 	withdraw                                 bool
 }
 
-func (a *app) approveCmd() *cobra.Command {
+// An approveCommand is weft approve.
+type approveCommand struct {
+	opts      *options
+	out       *printer
+	store     *runStore
+	approvers *approvers
+	executor  *executor
+}
+
+func (c *approveCommand) command() *cobra.Command {
 	var f approval
 	cmd := &cobra.Command{
 		Use: "approve [RUN|FILE]", Short: "Sign that a phase of a run may begin; no network", Args: counted(cobra.MaximumNArgs(1)),
@@ -57,7 +66,7 @@ In the folder approvals of --chdir, or that of --approvals, files of others are 
 
 With --withdraw what the key has signed for a run counts no more, as long as the phase has
 not begun.`,
-		RunE: a.does(func(ctx context.Context, args []string) error { return a.approve(ctx, args, f) }),
+		RunE: c.out.does(func(ctx context.Context, args []string) error { return c.approve(ctx, args, f) }),
 	}
 	s := cmd.Flags()
 	s.StringVar(&f.phase, "phase", "", "the phase that may begin; * is all of them")
@@ -68,30 +77,30 @@ not begun.`,
 	output(s, "out", twoFile)
 	s.StringVar(&f.key, "key", "", "the SSH key (a file, or the public half of a key in the agent)")
 	s.BoolVar(&f.withdraw, "withdraw", false, "instead: take back what this key has signed for a phase of the run that has not begun")
-	a.signerFlags(cmd)
+	c.approvers.signerFlags(cmd)
 	return cmd
 }
 
 // approve signs an approval.
-func (a *app) approve(ctx context.Context, args []string, f approval) error {
+func (c *approveCommand) approve(ctx context.Context, args []string, f approval) error {
 	if f.phase == "" {
 		return usage(hint.Wrap(errors.New("--phase is missing"), "name the phase that may begin, or --phase='*' for all"))
 	}
 	if f.withdraw {
-		return a.withdraw(ctx, args, f)
+		return c.withdraw(ctx, args, f)
 	}
 	until, err := expiry(f.expires, time.Now())
 	if err != nil {
 		return usage(fmt.Errorf("--expires: %w", err))
 	}
-	known, err := a.knownSigners(ctx)
+	known, err := c.approvers.knownSigners(ctx)
 	if err != nil {
 		return err
 	}
 	if known == nil {
 		return usage(hint.Wrap(errors.New("nobody says who may approve"), "--signers FILE, or WEFT_SIGNERS"))
 	}
-	s, phases, rec, err := a.approvable(ctx, args)
+	s, phases, rec, err := c.approvable(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -120,8 +129,8 @@ func (a *app) approve(ctx context.Context, args []string, f approval) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		a.emit(plan.Event{Type: eventApproval, Message: who + " approves phase " + s.Phase,
+	if c.opts.json {
+		c.out.emit(plan.Event{Type: eventApproval, Message: who + " approves phase " + s.Phase,
 			Data: map[string]any{"by": who, "where": where, "run": s.Run, "phase": s.Phase, "plan": s.Plan, "expires": s.Expires, "accept": s.Accept}})
 		return nil
 	}
@@ -129,7 +138,7 @@ func (a *app) approve(ctx context.Context, args []string, f approval) error {
 	if rec == nil && f.out == "" {
 		finds = fmt.Sprintf("; weft apply %s finds it there", args[0])
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s\n%s signed it: %s%s\n", x.Text, who, where, finds)
+	_, err = fmt.Fprintf(c.out.stdout, "%s\n%s signed it: %s%s\n", x.Text, who, where, finds)
 	return err
 }
 
@@ -164,13 +173,13 @@ func keptAs(key ssh.PublicKey, accept string) string {
 }
 
 // withdraw takes back what a key has signed for a run.
-func (a *app) withdraw(ctx context.Context, args []string, f approval) error {
+func (c *approveCommand) withdraw(ctx context.Context, args []string, f approval) error {
 	key, _, done, err := approvalKey(ctx, f.key)
 	if err != nil {
 		return fmt.Errorf("--key: %w", err)
 	}
 	defer done()
-	s, phases, rec, err := a.approvable(ctx, args)
+	s, phases, rec, err := c.approvable(ctx, args)
 	switch {
 	case err != nil:
 		return err
@@ -188,24 +197,24 @@ func (a *app) withdraw(ctx context.Context, args []string, f approval) error {
 		return hint.Wrap(fmt.Errorf("nothing of the key %s is kept for phase %q of run %s", name, f.phase, s.Run), "one that is a file is withdrawn by deleting that")
 	}
 	text := fmt.Sprintf("the approval of phase %s of run %s by the key %s is withdrawn", f.phase, s.Run, name)
-	if a.json {
-		a.emit(plan.Event{Type: eventApproval, Message: text, Data: map[string]any{"run": s.Run, "phase": f.phase, "key": name, "withdrawn": true}})
+	if c.opts.json {
+		c.out.emit(plan.Event{Type: eventApproval, Message: text, Data: map[string]any{"run": s.Run, "phase": f.phase, "key": name, "withdrawn": true}})
 		return nil
 	}
-	_, err = fmt.Fprintln(a.stdout, text)
+	_, err = fmt.Fprintln(c.out.stdout, text)
 	return err
 }
 
 // approvable is what an approval would be about: a plan file, or a run that is kept,
 // with its record.
-func (a *app) approvable(ctx context.Context, args []string) (s *approve.Statement, phases []string, rec *run.Record, err error) {
+func (c *approveCommand) approvable(ctx context.Context, args []string) (s *approve.Statement, phases []string, rec *run.Record, err error) {
 	if len(args) == 1 {
 		if is, err := os.Stat(args[0]); err == nil && is.Mode().IsRegular() {
 			s, phases, err := planApproval(args[0])
 			return s, phases, nil, err
 		}
 	}
-	rec, err = a.named(ctx, args, a.runs().Unfinished)
+	rec, err = c.executor.named(ctx, args, c.store.records().Unfinished)
 	switch {
 	case err != nil:
 		return nil, nil, nil, err

@@ -22,7 +22,16 @@ import (
 // eventAudit is the event of a trail that was verified.
 const eventAudit plan.EventType = "audit"
 
-func (a *app) auditCmd() *cobra.Command {
+// An auditCommand is weft audit.
+type auditCommand struct {
+	opts      *options
+	out       *printer
+	store     *runStore
+	approvers *approvers
+	executor  *executor
+}
+
+func (aud *auditCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "audit", Short: "What was decided about a run, and by whom", Args: known, RunE: helps,
 		Long: `audit is about the trail of a run: who began it with which plan, who approved which
@@ -42,21 +51,21 @@ and anybody who may write to the store can write another one. With --signers, ve
 by that list who signed the approvals in it, that each phase has as many as the plan asks
 for, and that every phase which passed has them. Name the list of signers that the run
 began with.`,
-		RunE: a.does(a.auditVerify),
+		RunE: aud.out.does(aud.auditVerify),
 	}
 	s := verify.Flags()
-	s.StringVar(&a.approvals.signers, "signers", "", "check who signed by this list: an ALLOWED_SIGNERS file outside of the repository, or COMMIT:PATH (also WEFT_SIGNERS)")
-	s.StringArrayVar(&a.approvals.authors, "author", nil, "with --signers: who wrote what was rolled out (also WEFT_AUTHORS, by commas; else as the run recorded it); may be repeated")
+	s.StringVar(&aud.approvers.approvals.signers, "signers", "", "check who signed by this list: an ALLOWED_SIGNERS file outside of the repository, or COMMIT:PATH (also WEFT_SIGNERS)")
+	s.StringArrayVar(&aud.approvers.approvals.authors, "author", nil, "with --signers: who wrote what was rolled out (also WEFT_AUTHORS, by commas; else as the run recorded it); may be repeated")
 	cmd.AddCommand(verify, &cobra.Command{
 		Use: "export [RUN]", Short: "Write the trail of a run as JSON lines", Args: counted(cobra.MaximumNArgs(1)), Annotations: noEvents(),
 		Long: `export writes the trail of the latest run, or of RUN: one entry a line, which verify
 and every reader of JSON lines takes.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			lines, _, err := a.trailOf(cmd.Context(), args)
+			lines, _, err := aud.trailOf(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(stream(a.stdout), "%s\n", bytes.Join(lines, []byte("\n")))
+			_, err = fmt.Fprintf(stream(aud.out.stdout), "%s\n", bytes.Join(lines, []byte("\n")))
 			return err
 		},
 	})
@@ -64,13 +73,13 @@ and every reader of JSON lines takes.`,
 }
 
 // trailOf is the trail of a run, or of a file; rec is nil then.
-func (a *app) trailOf(ctx context.Context, args []string) (lines [][]byte, rec *run.Record, err error) {
+func (aud *auditCommand) trailOf(ctx context.Context, args []string) (lines [][]byte, rec *run.Record, err error) {
 	if len(args) == 1 {
 		if text, err := os.ReadFile(args[0]); err == nil {
 			return bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")), nil, nil
 		}
 	}
-	rec, err = a.named(ctx, args, a.runs().Latest)
+	rec, err = aud.executor.named(ctx, args, aud.store.records().Latest)
 	if err == nil && rec == nil {
 		err = hint.Wrap(errors.New("no run is kept here"), "weft runs --all lists them")
 	}
@@ -84,8 +93,8 @@ func (a *app) trailOf(ctx context.Context, args []string) (lines [][]byte, rec *
 	return lines, rec, err
 }
 
-func (a *app) auditVerify(ctx context.Context, args []string) error {
-	lines, rec, err := a.trailOf(ctx, args)
+func (aud *auditCommand) auditVerify(ctx context.Context, args []string) error {
+	lines, rec, err := aud.trailOf(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -97,18 +106,18 @@ func (a *app) auditVerify(ctx context.Context, args []string) error {
 		return &codeError{exitFailed, fmt.Errorf("the trail is not whole: %w", err)}
 	}
 	by := make([][]string, len(list))
-	known, err := a.knownSigners(ctx)
+	known, err := aud.approvers.knownSigners(ctx)
 	if err != nil {
 		return err
 	}
 	if known != nil {
-		c, notes := a.auditCase(ctx, rec)
+		c, notes := aud.auditCase(ctx, rec)
 		c.Signers = *known
 		if by, err = c.Judge(list); err != nil {
 			return &codeError{exitFailed, fmt.Errorf("the trail is whole, and not what was signed:\n%w", err)}
 		}
 		for _, note := range notes {
-			a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: note})
+			aud.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: note})
 		}
 	}
 	claims := 0
@@ -117,30 +126,30 @@ func (a *app) auditVerify(ctx context.Context, args []string) error {
 			claims++
 		}
 	}
-	if a.json {
-		a.emit(plan.Event{Type: eventAudit, Message: fmt.Sprintf("the trail of run %s is whole", list[0].Run),
+	if aud.opts.json {
+		aud.out.emit(plan.Event{Type: eventAudit, Message: fmt.Sprintf("the trail of run %s is whole", list[0].Run),
 			Data: map[string]any{"entries": list, "last": last, "claims": claims, "signers_checked": known != nil, "signed_by": by}})
 		return nil
 	}
 	for i := range list {
 		x := &list[i]
-		fmt.Fprintf(a.stdout, "%s  %-10s %s\n", x.Time.Format("2006-01-02 15:04:05"), x.What, entryText(*x))
+		fmt.Fprintf(aud.out.stdout, "%s  %-10s %s\n", x.Time.Format("2006-01-02 15:04:05"), x.What, entryText(*x))
 		if by[i] != nil {
-			fmt.Fprintf(a.stdout, "%33ssigned by %s\n", "", strings.Join(by[i], " and "))
+			fmt.Fprintf(aud.out.stdout, "%33ssigned by %s\n", "", strings.Join(by[i], " and "))
 		}
 	}
 	checked := "signatures were not checked against a list: --signers"
 	if known != nil {
 		checked = "every approval is signed by " + known.Digest[:len("sha256-")+12] + "…"
 	}
-	_, err = fmt.Fprintf(a.stdout, "The trail of run %s is whole: %d entries, the last is %s; %d carry no signature and are claims of those who may write to the store; %s.\n",
+	_, err = fmt.Fprintf(aud.out.stdout, "The trail of run %s is whole: %d entries, the last is %s; %d carry no signature and are claims of those who may write to the store; %s.\n",
 		list[0].Run, len(list), last, claims, checked)
 	return err
 }
 
 // auditCase is what the plan of a run asks of its approvals, and what cannot be checked.
-func (a *app) auditCase(ctx context.Context, rec *run.Record) (c run.AuditCase, notes []string) {
-	c.Authors = a.namedAuthors()
+func (aud *auditCommand) auditCase(ctx context.Context, rec *run.Record) (c run.AuditCase, notes []string) {
+	c.Authors = aud.approvers.namedAuthors()
 	if rec == nil {
 		notes = append(notes, "the trail is a file: how many approvals a phase needs stands in the plan, which is kept with the run, and was not checked")
 	} else {

@@ -70,8 +70,9 @@ func BenchmarkPlanSwitches(b *testing.B) {
 			if err := os.WriteFile(filepath.Join(dir, "main.weft.hcl"), []byte(manySwitches(n, 48)), 0o600); err != nil {
 				b.Fatal(err)
 			}
-			a := &app{agents: bundle.New(), dir: dir, stdout: io.Discard, stderr: io.Discard, color: "never", parallelism: 1}
-			m, err := a.load()
+			p := newServices(nil, io.Discard, io.Discard, bundle.New())
+			p.opts.dir, p.opts.color, p.opts.parallelism = dir, "never", 1
+			m, err := p.project.load()
 			if err != nil {
 				b.Fatal(err)
 			}

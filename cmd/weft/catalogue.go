@@ -20,7 +20,13 @@ import (
 // families are the parts of the catalogue, in the order they are shown.
 func families() []string { return []string{"servers", "nics", "switches", "arrays"} }
 
-func (a *app) catalogueCmd() *cobra.Command {
+// A catalogueCommand is weft catalogue.
+type catalogueCommand struct {
+	opts *options
+	out  *printer
+}
+
+func (cat *catalogueCommand) command() *cobra.Command {
 	return &cobra.Command{
 		Use: "catalogue [FAMILY]", Short: "Show what weft knows about hardware, with sources; no network",
 		Long: `catalogue prints the hardware that weft knows: servers, nics, switches or arrays,
@@ -43,12 +49,12 @@ is not in the catalogue works as well: weft then asks the device.`,
 				args = families()
 			}
 			only(c, args)
-			if a.json {
-				e := json.NewEncoder(a.stdout)
+			if cat.opts.json {
+				e := json.NewEncoder(cat.out.stdout)
 				e.SetIndent("", "  ")
 				return e.Encode(c)
 			}
-			return printCatalogue(a.stdout, c)
+			return printCatalogue(cat.out.stdout, c)
 		},
 	}
 }

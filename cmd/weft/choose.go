@@ -6,7 +6,6 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/run"
-	"weft/internal/view"
 	"weft/plan"
 )
 
@@ -62,33 +61,4 @@ func selects(selector string, d plan.Member, labels map[string]string) bool {
 		return set && have == value
 	}
 	return selector == d.Host
-}
-
-// lostAll says which devices cannot be reached: an event for each with --json, for people those
-// with one reason together.
-func (a *app) lostAll(devices []string, lost map[string]error) {
-	var list []view.Lost
-	for _, d := range devices {
-		err := lost[d]
-		if err == nil {
-			continue
-		}
-		if a.json {
-			a.lost(d, err)
-		}
-		list = append(list, view.Lost{Device: d, Text: err.Error(), Hint: hint.Of(err)})
-	}
-	if !a.json {
-		view.NotReached(a.stderr, list, " cannot be reached: ", a.style(a.stderr))
-	}
-}
-
-// lost is the event of a device that cannot be reached.
-func (a *app) lost(device string, err error) {
-	data := map[string]any{"error": err.Error()}
-	text := device + " cannot be reached: " + err.Error()
-	if h := hint.Of(err); h != "" {
-		data["hint"] = h
-	}
-	a.emit(plan.Event{Type: plan.EventConnect, Level: "error", Device: device, Message: text, Data: data})
 }

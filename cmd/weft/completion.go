@@ -3,23 +3,24 @@ package main
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/spf13/cobra"
-
-	"weft/internal/slice"
-	"weft/inventory/language"
 )
 
-func (a *app) completionCmd(root *cobra.Command) *cobra.Command {
-	a.completeRoot(root)
+// A completionCommand is weft completion.
+type completionCommand struct {
+	out     *printer
+	project *project
+}
+
+func (c *completionCommand) command(root *cobra.Command) *cobra.Command {
+	c.completeRoot(root)
 	shells := map[string]func() error{
-		"bash":       func() error { return root.GenBashCompletionV2(a.stdout, true) },
-		"zsh":        func() error { return root.GenZshCompletion(a.stdout) },
-		"fish":       func() error { return root.GenFishCompletion(a.stdout, true) },
-		"powershell": func() error { return root.GenPowerShellCompletionWithDesc(a.stdout) },
+		"bash":       func() error { return root.GenBashCompletionV2(c.out.stdout, true) },
+		"zsh":        func() error { return root.GenZshCompletion(c.out.stdout) },
+		"fish":       func() error { return root.GenFishCompletion(c.out.stdout, true) },
+		"powershell": func() error { return root.GenPowerShellCompletionWithDesc(c.out.stdout) },
 	}
 	return &cobra.Command{
 		Use: "completion bash|zsh|fish|powershell", Short: "Print what makes a shell complete weft's commands",
@@ -43,7 +44,7 @@ To use it now and in every shell to come:
 }
 
 // completeRoot completes the values of the flags that every command has.
-func (a *app) completeRoot(root *cobra.Command) {
+func (c *completionCommand) completeRoot(root *cobra.Command) {
 	completeFlag(root, "color", "auto", "always", "never")
 	complete(root, "chdir", func(string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveFilterDirs
@@ -52,7 +53,7 @@ func (a *app) completeRoot(root *cobra.Command) {
 		return []string{"weftvars"}, cobra.ShellCompDirectiveFilterFileExt
 	})
 	complete(root, "var", func(string) ([]string, cobra.ShellCompDirective) {
-		return a.variables(), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+		return c.project.variables(), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
@@ -70,28 +71,4 @@ func complete(cmd *cobra.Command, flag string, f func(word string) ([]string, co
 	if err != nil {
 		panic(err) // the command has no such flag: weft's own fault
 	}
-}
-
-// variables are the names of those that the files declare, each with "=".
-func (a *app) variables() []string {
-	return slice.Map(a.declared("variable"), func(name string) string { return name + "=" })
-}
-
-// declared are the names of the blocks of a type; nothing is evaluated for that.
-func (a *app) declared(kind string) []string {
-	m, _ := readFiles(os.DirFS(a.dir), language.Options{LookupEnv: os.LookupEnv})
-	var names []string
-	for _, f := range m.Files {
-		body, ok := f.Body.(*hclsyntax.Body)
-		if !ok {
-			continue // a broken file
-		}
-		for _, b := range body.Blocks {
-			if b.Type == kind && len(b.Labels) == 1 {
-				names = append(names, b.Labels[0])
-			}
-		}
-	}
-	slices.Sort(names)
-	return names
 }

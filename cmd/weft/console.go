@@ -12,9 +12,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
-	"weft/internal/view"
 	"weft/inventory"
 	"weft/inventory/language"
 )
@@ -22,7 +20,14 @@ import (
 // maxLine is how long one expression may be, in bytes.
 const maxLine = 1 << 20
 
-func (a *app) consoleCmd() *cobra.Command {
+// A consoleCommand is weft console.
+type consoleCommand struct {
+	opts    *options
+	out     *printer
+	project *project
+}
+
+func (con *consoleCommand) command() *cobra.Command {
 	var expr string
 	cmd := &cobra.Command{
 		Use: "console", Short: "Compute expressions against the files; no network", Args: exactly(),
@@ -39,14 +44,14 @@ code is 1 after one.
 With --json standard output has one value in JSON a line, and events are on
 standard error.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c := &console{app: a, out: a.stdout, source: "--eval"}
-			if a.json {
-				a.stdout = a.stderr // where the events go
+			c := &console{consoleCommand: con, shown: con.out.stdout, source: "--eval"}
+			if con.opts.json {
+				con.out.stdout = con.out.stderr // where the events go
 			}
 			endAtOnce()
-			a.begin(cmd)
+			con.out.begin(cmd)
 			var err error
-			if c.model, err = a.consoleModel(); err != nil {
+			if c.model, err = con.consoleModel(); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("eval") {
@@ -62,38 +67,38 @@ standard error.`,
 
 // consoleModel loads the files. A directory without any has nothing to refer
 // to, and that is no error.
-func (a *app) consoleModel() (*inventory.Model, error) {
-	files, err := fs.Glob(os.DirFS(a.dir), "*.weft.hcl")
+func (con *consoleCommand) consoleModel() (*inventory.Model, error) {
+	files, err := fs.Glob(os.DirFS(con.opts.dir), "*.weft.hcl")
 	if err != nil || len(files) > 0 {
-		return a.load()
+		return con.project.load()
 	}
-	if _, err := os.Stat(a.dir); err != nil {
+	if _, err := os.Stat(con.opts.dir); err != nil {
 		return nil, fmt.Errorf("--chdir: %w", err)
 	}
-	if !a.json {
-		fmt.Fprintf(a.stderr, "There is no *.weft.hcl in %s: functions only.\n", a.dir)
+	if !con.opts.json {
+		fmt.Fprintf(con.out.stderr, "There is no *.weft.hcl in %s: functions only.\n", con.opts.dir)
 	}
-	m, _ := readFiles(os.DirFS(a.dir), language.Options{LookupEnv: os.LookupEnv}) // it would say the same
+	m, _ := readFiles(os.DirFS(con.opts.dir), language.Options{LookupEnv: os.LookupEnv}) // it would say the same
 	return m, nil
 }
 
 // A console computes one expression after the other.
 type console struct {
-	*app
+	*consoleCommand
 	model  *inventory.Model
-	out    io.Writer
+	shown  io.Writer
 	source string // what diagnostics call the place expressions come from
 }
 
 // session reads expressions from standard input, one a line.
 func (c *console) session() error {
 	c.source = "standard input"
-	typed := onTerminal(c.stdin) && onTerminal(c.out)
+	typed := onTerminal(c.out.stdin) && onTerminal(c.shown)
 	prompt := func() {}
 	if typed {
-		prompt = func() { fmt.Fprint(c.out, "> ") }
+		prompt = func() { fmt.Fprint(c.shown, "> ") }
 	}
-	lines := bufio.NewScanner(c.stdin)
+	lines := bufio.NewScanner(c.out.stdin)
 	lines.Buffer(nil, maxLine)
 	var failed error
 	at := hcl.InitialPos
@@ -109,7 +114,7 @@ func (c *console) session() error {
 		at.Byte++ // see eval
 	}
 	if typed {
-		fmt.Fprintln(c.out) // after the prompt
+		fmt.Fprintln(c.shown) // after the prompt
 	}
 	if err := lines.Err(); err != nil {
 		if errors.Is(err, bufio.ErrTooLong) {
@@ -136,43 +141,17 @@ func (c *console) eval(text []byte, at hcl.Pos) error {
 		text = append(bytes.Repeat([]byte("\n"), at.Byte), text...)
 		c.model.Files[c.source] = &hcl.File{Bytes: text}
 	}
-	if err := c.report(c.model, diags); err != nil {
+	if err := c.out.diagnose(c.model, diags); err != nil {
 		return err
 	}
 	shown := value.HCL()
-	if c.json {
+	if c.opts.json {
 		text, err := value.MarshalJSON()
 		if err != nil {
 			return err
 		}
 		shown = string(text)
 	}
-	_, err := fmt.Fprintln(c.out, shown)
+	_, err := fmt.Fprintln(c.shown, shown)
 	return err
-}
-
-// widthOf is how many characters a line of a terminal has; 0: the stream is none, or its width
-// is not known.
-func widthOf(stream any) int {
-	if s, ok := stream.(*view.Screen); ok {
-		stream = s.Stream()
-	}
-	f, ok := stream.(*os.File)
-	if !ok {
-		return 0
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return width
-}
-
-// onTerminal reports whether a stream leads to a person.
-func onTerminal(stream any) bool {
-	if s, ok := stream.(*view.Screen); ok {
-		stream = s.Stream()
-	}
-	f, ok := stream.(*os.File)
-	return ok && isTerminal(f)
 }

@@ -40,7 +40,13 @@ type discoverFlags struct {
 	users     users
 }
 
-func (a *app) discoverCmd() *cobra.Command {
+// A discoverCommand is weft discover.
+type discoverCommand struct {
+	out        *printer
+	discoverer *discoverer
+}
+
+func (c *discoverCommand) command() *cobra.Command {
 	var f discoverFlags
 	cmd := &cobra.Command{
 		Use: "discover", Short: "Write the files of what stands in a rack, and prove that they change nothing", Args: exactly(),
@@ -66,11 +72,11 @@ WEFT_VCENTER_PASSWORD; the files name these variables and hold no secret. Where 
 everybody is the same, --user esxi=root --user switch=netops says who logs in to servers
 of a system, switches and vCenters; a column user, or ansible_user, to one server.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.begin(cmd)
+			c.out.begin(cmd)
 			if cmd.Flags().Changed("depth") && len(f.stayIn) == 0 {
 				return usage(errors.New("--depth needs --stay-in: switches are followed only within networks that are named"))
 			}
-			return a.discover(cmd.Context(), f)
+			return c.discoverer.discover(cmd.Context(), f)
 		},
 	}
 	s := cmd.Flags()
@@ -211,7 +217,15 @@ func (f *discoverFlags) parts() (p discover.Parts, err error) {
 	return p, nil
 }
 
-func (a *app) discover(ctx context.Context, f discoverFlags) error {
+// A discoverer reads devices and writes the files that describe them.
+type discoverer struct {
+	opts    *options
+	out     *printer
+	project *project
+	fabric  *fabric
+}
+
+func (di *discoverer) discover(ctx context.Context, f discoverFlags) error {
 	parts, err := f.parts()
 	if err == nil {
 		err = f.checked()
@@ -242,15 +256,15 @@ func (a *app) discover(ctx context.Context, f discoverFlags) error {
 	if !parts.Servers {
 		listing.Machines, centers = nil, nil
 	}
-	base, err := a.standing(f)
+	base, err := di.standing(f)
 	if err != nil {
 		return err
 	}
-	access, err := a.access()
+	access, err := di.fabric.access()
 	if err != nil {
 		return err
 	}
-	logins, err := a.logins(&f, base)
+	logins, err := di.logins(&f, base)
 	if err != nil {
 		return err
 	}
@@ -261,7 +275,7 @@ func (a *app) discover(ctx context.Context, f discoverFlags) error {
 		return usage(hint.Wrap(errors.New("nobody is said to log in to vCenters"), "--user vcenter=weft@vsphere.local, with the password in %s", discover.VCenterPassword))
 	}
 	logins.name(listing.Machines)
-	reach := a.undeclared(access, f.login, logins)
+	reach := di.undeclared(access, f.login, logins)
 	if len(within) > 0 {
 		reach.Depth, reach.Within = f.depth, within
 	}
@@ -274,18 +288,18 @@ func (a *app) discover(ctx context.Context, f discoverFlags) error {
 	for _, l := range site.Lost {
 		silent[l.Host] = l.Err
 	}
-	a.lostAll(slice.Map(site.Lost, func(l discover.Lost) string { return l.Host }), silent)
+	di.out.lostAll(slice.Map(site.Lost, func(l discover.Lost) string { return l.Host }), silent)
 	if len(site.Switches)+len(site.Servers)+len(site.VCenters) == 0 {
 		return &codeError{exitUnreachable, errors.New("no device could be read, and nothing is written")}
 	}
 	judge := func(ctx context.Context, files map[string][]byte) ([]discover.Problem, *inventory.Model, *plan.Plan, error) {
 		if base != nil {
-			return a.judgeMore(ctx, access, f.out, files)
+			return di.judgeMore(ctx, access, f.out, files)
 		}
-		return a.judge(ctx, access, logins, files)
+		return di.judge(ctx, access, logins, files)
 	}
 	r, err := site.Discover(ctx, discover.Options{Owner: f.owner, Base: base, Login: f.login, Want: f.want, NoNVMe: !parts.NVMe, When: time.Now(), Judge: judge,
-		Say: func(text string) { a.emit(plan.Event{Type: plan.EventNote, Message: text}) }})
+		Say: func(text string) { di.out.emit(plan.Event{Type: plan.EventNote, Message: text}) }})
 	var owners *discover.OwnersError
 	switch {
 	case errors.As(err, &owners):
@@ -293,17 +307,17 @@ func (a *app) discover(ctx context.Context, f discoverFlags) error {
 	case err != nil:
 		return err
 	}
-	return a.discovered(ctx, site, r, f.out)
+	return di.discovered(ctx, site, r, f.out)
 }
 
 // standing is what the files in --out declare already, to which is added; nil: there are
 // none.
-func (a *app) standing(f discoverFlags) (*inventory.Model, error) {
+func (di *discoverer) standing(f discoverFlags) (*inventory.Model, error) {
 	have, err := filepath.Glob(filepath.Join(f.out, "*.weft.hcl"))
 	if err != nil || len(have) == 0 {
 		return nil, err
 	}
-	m, err := a.loadFrom(os.DirFS(f.out), nil)
+	m, err := di.project.loadFrom(os.DirFS(f.out), nil)
 	if err == nil && f.owner != "" && f.owner != m.Name {
 		err = usage(fmt.Errorf("--owner %s: the files in %s are of %s", f.owner, f.out, m.Name))
 	}

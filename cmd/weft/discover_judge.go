@@ -21,7 +21,7 @@ import (
 
 // judge loads files as validate does, and plans with them as plan does, by the logins
 // of this run.
-func (a *app) judge(ctx context.Context, access run.Access, l *logins, files map[string][]byte) (problems []discover.Problem, m *inventory.Model, made *plan.Plan, err error) {
+func (di *discoverer) judge(ctx context.Context, access run.Access, l *logins, files map[string][]byte) (problems []discover.Problem, m *inventory.Model, made *plan.Plan, err error) {
 	fsys := fstest.MapFS{}
 	for name, text := range files {
 		fsys[name] = &fstest.MapFile{Data: text}
@@ -42,7 +42,7 @@ func (a *app) judge(ctx context.Context, access run.Access, l *logins, files map
 }
 
 // judgeMore does the same with files beside those that stand, whose logins count.
-func (a *app) judgeMore(ctx context.Context, access run.Access, dir string, files map[string][]byte) ([]discover.Problem, *inventory.Model, *plan.Plan, error) {
+func (di *discoverer) judgeMore(ctx context.Context, access run.Access, dir string, files map[string][]byte) ([]discover.Problem, *inventory.Model, *plan.Plan, error) {
 	fsys := fstest.MapFS{}
 	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() && name != "." && strings.HasPrefix(d.Name(), ".") {
@@ -63,7 +63,7 @@ func (a *app) judgeMore(ctx context.Context, access run.Access, dir string, file
 		given[free(dir, name)] = name
 		fsys[free(dir, name)] = &fstest.MapFile{Data: text}
 	}
-	m, diags, err := a.parse(fsys, nil)
+	m, diags, err := di.project.parse(fsys, nil)
 	said := func() []discover.Problem {
 		list := saidBy(diags)
 		for i, p := range list {

@@ -141,8 +141,8 @@ func (l *logins) of(host, user string) *inventory.Credential {
 }
 
 // logins takes what the files in --chdir say, and what the flags say before that.
-func (a *app) logins(f *discoverFlags, base *inventory.Model) (*logins, error) {
-	have, err := filepath.Glob(filepath.Join(a.dir, "*.weft.hcl"))
+func (di *discoverer) logins(f *discoverFlags, base *inventory.Model) (*logins, error) {
+	have, err := filepath.Glob(filepath.Join(di.opts.dir, "*.weft.hcl"))
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (a *app) logins(f *discoverFlags, base *inventory.Model) (*logins, error) {
 	if base != nil {
 		m = base
 	} else if len(have) > 0 {
-		if m, err = a.load(); err != nil {
+		if m, err = di.project.load(); err != nil {
 			return nil, hint.Wrap(err, "discover takes logins from the files in --chdir: mend them, or name an empty directory")
 		}
 	}
@@ -181,7 +181,7 @@ func (a *app) logins(f *discoverFlags, base *inventory.Model) (*logins, error) {
 		}
 	}
 	f.login.VCenterUser = l.vcenter.User
-	if a.lab && l.vcenter.Password == nil {
+	if di.opts.lab && l.vcenter.Password == nil {
 		l.vcenter.Password = inventory.NewSecret("the lab", func() (string, error) { return labPassword, nil })
 	}
 	return l, nil
@@ -237,7 +237,7 @@ func (l *logins) give(m *inventory.Model) {
 }
 
 // undeclared is how devices are read that no file names.
-func (a *app) undeclared(access run.Access, login discover.Login, l *logins) *discover.Reach {
+func (di *discoverer) undeclared(access run.Access, login discover.Login, l *logins) *discover.Reach {
 	at := access.Of(l.model)
 	most := l.model.DefaultConnection().CommandTimeout
 	return &discover.Reach{
@@ -257,10 +257,10 @@ func (a *app) undeclared(access run.Access, login discover.Login, l *logins) *di
 			return in
 		},
 		OtherOS: otherHosts(), Login: login,
-		Systems: systems.All(), HostOS: modules.HostOS(""), Parallelism: a.parallelism,
+		Systems: systems.All(), HostOS: modules.HostOS(""), Parallelism: di.opts.parallelism,
 		Timeout: most, Patience: most,
 		Say: func(host, text string) {
-			a.emit(plan.Event{Type: plan.EventRead, Device: host, Message: host + " " + text})
+			di.out.emit(plan.Event{Type: plan.EventRead, Device: host, Message: host + " " + text})
 		},
 	}
 }

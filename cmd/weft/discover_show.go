@@ -17,12 +17,12 @@ import (
 )
 
 // discovered shows what was found, and writes the files where they are proven.
-func (a *app) discovered(ctx context.Context, site *discover.Site, r *discover.Result, out string) error {
-	a.showFindings(r)
+func (di *discoverer) discovered(ctx context.Context, site *discover.Site, r *discover.Result, out string) error {
+	di.showFindings(r)
 	if n := len(r.Failed); n > 0 {
-		a.showFailed(r.Failed)
+		di.showFailed(r.Failed)
 		if len(r.Keys) > 0 {
-			a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "the proof takes keys from " + strings.Join(r.Keys, ", ") + ": set each of them to the key that stands on the device"})
+			di.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "the proof takes keys from " + strings.Join(r.Keys, ", ") + ": set each of them to the key that stands on the device"})
 		}
 		if r.Silent {
 			return &codeError{exitUnreachable, hint.Wrap(fmt.Errorf("the files are not proven, and nothing is written: not every device answered a second time, the first: %s", r.Failed[0]), "discover again when it answers: the proof reads what was read before")}
@@ -44,7 +44,7 @@ func (a *app) discovered(ctx context.Context, site *discover.Site, r *discover.R
 	if err := writeNew(ctx, out, texts); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	a.showDiscovered(r, texts, out)
+	di.showDiscovered(r, texts, out)
 	errs := len(slice.Filter(r.Findings, func(f discover.Finding) bool { return f.Severity == discover.Error }))
 	switch {
 	case len(site.Lost) > 0:
@@ -77,50 +77,50 @@ func nothingToAdd(r *discover.Result, out string) string {
 // mostFailed is how many reasons are shown; --json has all.
 const mostFailed = 20
 
-func (a *app) showFailed(list []string) {
-	if a.json {
+func (di *discoverer) showFailed(list []string) {
+	if di.opts.json {
 		for _, text := range list {
-			a.emit(plan.Event{Type: plan.EventNote, Level: "error", Message: text, Data: map[string]any{"not_proven": text}})
+			di.out.emit(plan.Event{Type: plan.EventNote, Level: "error", Message: text, Data: map[string]any{"not_proven": text}})
 		}
 		return
 	}
-	fmt.Fprintln(a.stdout, "\nNot proven")
+	fmt.Fprintln(di.out.stdout, "\nNot proven")
 	for _, text := range list[:min(len(list), mostFailed)] {
-		fmt.Fprintln(a.stdout, "  "+text)
+		fmt.Fprintln(di.out.stdout, "  "+text)
 	}
 	if more := len(list) - mostFailed; more > 0 {
-		fmt.Fprintf(a.stdout, "  and %d more: --json has all\n", more)
+		fmt.Fprintf(di.out.stdout, "  and %d more: --json has all\n", more)
 	}
 }
 
-func (a *app) showFindings(r *discover.Result) {
+func (di *discoverer) showFindings(r *discover.Result) {
 	for _, f := range r.Findings {
 		level := map[discover.Severity]string{discover.Error: "error", discover.Warn: "warn"}[f.Severity]
-		if a.json {
-			a.emit(plan.Event{Type: plan.EventNote, Level: level, Device: f.Device, Message: f.Text, Data: map[string]any{"finding": f}})
+		if di.opts.json {
+			di.out.emit(plan.Event{Type: plan.EventNote, Level: level, Device: f.Device, Message: f.Text, Data: map[string]any{"finding": f}})
 		}
 	}
-	if a.json {
+	if di.opts.json {
 		return
 	}
 	var remarks []view.Remark
 	for _, f := range r.Findings {
 		remarks = append(remarks, view.Remark{Device: f.Device, Text: string(f.Severity) + ": " + f.Text, Hint: f.Hint, Refuses: f.Severity == discover.Error})
 	}
-	s := a.style(a.stdout)
-	view.Heading(a.stdout, s, "discover", r.Owner, a.lab)
-	view.Remarks(a.stdout, remarks, s)
+	s := di.out.style(di.out.stdout)
+	view.Heading(di.out.stdout, s, "discover", r.Owner, di.opts.lab)
+	view.Remarks(di.out.stdout, remarks, s)
 	for _, f := range r.Findings {
 		if f.Lines != nil {
-			fmt.Fprintf(a.stdout, "\n%s: %s\n", f.Device, f.Text)
+			fmt.Fprintf(di.out.stdout, "\n%s: %s\n", f.Device, f.Text)
 			for _, line := range f.Lines {
-				fmt.Fprintln(a.stdout, strings.TrimRight("    "+line, " "))
+				fmt.Fprintln(di.out.stdout, strings.TrimRight("    "+line, " "))
 			}
 		}
 	}
 }
 
-func (a *app) showDiscovered(r *discover.Result, texts []document, out string) {
+func (di *discoverer) showDiscovered(r *discover.Result, texts []document, out string) {
 	c := r.Coverage
 	lines := []string{
 		fmt.Sprintf("%d of %d switches are in a fabric, %d servers with %d of %d NIC ports", c.FabricsOfSwitch, c.Switches, c.Servers, c.NICs, c.NICsSeen),
@@ -130,28 +130,28 @@ func (a *app) showDiscovered(r *discover.Result, texts []document, out string) {
 	if c.VCenters > 0 {
 		lines = append(lines, fmt.Sprintf("%d vCenters with %d distributed switches, %d virtual machines with adapters for RDMA", c.VCenters, c.DVSwitches, c.VMs))
 	}
-	if a.json {
+	if di.opts.json {
 		for _, t := range texts {
-			a.emit(plan.Event{Type: eventFile, Message: "wrote " + t.name, Data: map[string]any{"file": filepath.Join(out, t.name)}})
+			di.out.emit(plan.Event{Type: eventFile, Message: "wrote " + t.name, Data: map[string]any{"file": filepath.Join(out, t.name)}})
 		}
-		a.emit(plan.Event{Type: plan.EventNote, Message: proof(r), Data: map[string]any{"coverage": c, "begins": r.Begins, "changes": r.Changes, "stood": r.Stood, "by_hand": r.ByHand(), "keys": r.Keys}})
+		di.out.emit(plan.Event{Type: plan.EventNote, Message: proof(r), Data: map[string]any{"coverage": c, "begins": r.Begins, "changes": r.Changes, "stood": r.Stood, "by_hand": r.ByHand(), "keys": r.Keys}})
 		return
 	}
-	fmt.Fprintln(a.stdout, "\nRead")
+	fmt.Fprintln(di.out.stdout, "\nRead")
 	for _, l := range lines {
-		fmt.Fprintln(a.stdout, "  "+l)
+		fmt.Fprintln(di.out.stdout, "  "+l)
 	}
 	if len(texts) == 0 {
-		fmt.Fprintf(a.stdout, "\n%s\n", nothingToAdd(r, out))
+		fmt.Fprintf(di.out.stdout, "\n%s\n", nothingToAdd(r, out))
 		return
 	}
-	fmt.Fprintf(a.stdout, "\nWrote into %s:\n", out)
+	fmt.Fprintf(di.out.stdout, "\nWrote into %s:\n", out)
 	for _, t := range texts {
-		fmt.Fprintf(a.stdout, "  %s\n", t.name)
+		fmt.Fprintf(di.out.stdout, "  %s\n", t.name)
 	}
-	fmt.Fprintln(a.stdout, "\n"+proof(r))
+	fmt.Fprintln(di.out.stdout, "\n"+proof(r))
 	if n := len(r.Begins); n > 0 {
-		fmt.Fprintf(a.stdout, "The first apply begins or brings up to date the ledger of %d devices, and changes nothing else there: plan lists it.\n", n)
+		fmt.Fprintf(di.out.stdout, "The first apply begins or brings up to date the ledger of %d devices, and changes nothing else there: plan lists it.\n", n)
 	}
 	names := append(slices.Clone(r.Passwords), r.Keys...)
 	if c.Switches > 0 {
@@ -161,7 +161,7 @@ func (a *app) showDiscovered(r *discover.Result, texts []document, out string) {
 		names = append(names, discover.VCenterPassword)
 	}
 	if len(names) > 0 {
-		fmt.Fprintf(a.stdout, "Set %s before weft is used with them.\n", strings.Join(names, ", "))
+		fmt.Fprintf(di.out.stdout, "Set %s before weft is used with them.\n", strings.Join(names, ", "))
 	}
-	fmt.Fprintf(a.stdout, "\nNext:\n  %s\n", remote.Quote("weft", "-C", out, "plan"))
+	fmt.Fprintf(di.out.stdout, "\nNext:\n  %s\n", remote.Quote("weft", "-C", out, "plan"))
 }

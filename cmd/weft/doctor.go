@@ -53,7 +53,16 @@ type doctorFlags struct {
 // doctorFormats are how a report is written.
 var doctorFormats = [...]string{"text", "json", "sarif", "html", "markdown"}
 
-func (a *app) doctorCmd() *cobra.Command {
+// A doctorCommand is weft doctor.
+type doctorCommand struct {
+	opts    *options
+	out     *printer
+	repo    *repository
+	fabric  *fabric
+	planner *planner
+}
+
+func (doc *doctorCommand) command() *cobra.Command {
 	var f doctorFlags
 	cmd := &cobra.Command{
 		Use: "doctor [SELECTOR...]", Short: "Say what is wrong with servers, NICs, switches and paths; changes nothing",
@@ -73,20 +82,20 @@ they grow are judged with --watch, which reads twice.
 				return err
 			}
 			if f.reader {
-				_, err := io.WriteString(a.stdout, remote.Reader(linux.Permits()))
+				_, err := io.WriteString(doc.out.stdout, remote.Reader(linux.Permits()))
 				return err
 			}
 			if f.rights {
-				return a.listPrivileges(f.login.User)
+				return doc.listPrivileges(f.login.User)
 			}
 			if err := checkBecome(f.become); err != nil {
 				return err
 			}
-			if a.json && cmd.Flags().Changed("format") {
+			if doc.opts.json && cmd.Flags().Changed("format") {
 				return usage(hint.Wrap(errors.New("--format says what is written, and --json does not go with it"), "--json writes events as JSON lines; for one JSON document: --format json alone"))
 			}
-			a.begin(cmd)
-			return a.doctor(cmd.Context(), f, args)
+			doc.out.begin(cmd)
+			return doc.doctor(cmd.Context(), f, args)
 		},
 	}
 	s := cmd.Flags()
@@ -112,7 +121,7 @@ they grow are judged with --watch, which reads twice.
 	return cmd
 }
 
-func (a *app) doctor(ctx context.Context, f doctorFlags, selectors []string) error {
+func (doc *doctorCommand) doctor(ctx context.Context, f doctorFlags, selectors []string) error {
 	ignore, err := f.ignored()
 	if err != nil {
 		return err
@@ -127,7 +136,7 @@ func (a *app) doctor(ctx context.Context, f doctorFlags, selectors []string) err
 	if err != nil {
 		return err
 	}
-	p, err := a.patients(&f, known)
+	p, err := doc.patients(&f, known)
 	if err != nil {
 		return err
 	}
@@ -140,7 +149,7 @@ func (a *app) doctor(ctx context.Context, f doctorFlags, selectors []string) err
 	if f.bare() {
 		declared = nil
 	}
-	read := func() (*doctor.Site, map[string]error) { return a.examine(ctx, p, declared, known, devices) }
+	read := func() (*doctor.Site, map[string]error) { return doc.examine(ctx, p, declared, known, devices) }
 	site, lost := read()
 	if f.watch > 0 && ctx.Err() == nil {
 		wait.For(ctx, f.watch)
@@ -152,10 +161,10 @@ func (a *app) doctor(ctx context.Context, f doctorFlags, selectors []string) err
 		return fmt.Errorf("interrupted while reading devices: %w", context.Cause(ctx))
 	}
 	if f.assess {
-		return a.assess(p, f, site, devices, lost)
+		return doc.assess(p, f, site, devices, lost)
 	}
-	sheet := &doctor.Sheet{Owner: cmp.Or(p.Model.Name, "no files"), Simulated: a.lab, Verbose: a.verbose, Report: doctor.Examine(site, ignore)}
-	a.lostAll(devices, lost)
+	sheet := &doctor.Sheet{Owner: cmp.Or(p.Model.Name, "no files"), Simulated: doc.opts.lab, Verbose: doc.opts.verbose, Report: doctor.Examine(site, ignore)}
+	doc.out.lostAll(devices, lost)
 	for _, d := range devices {
 		if err := lost[d]; err != nil {
 			sheet.Lost = append(sheet.Lost, d+": "+err.Error())
@@ -172,15 +181,15 @@ func (a *app) doctor(ctx context.Context, f doctorFlags, selectors []string) err
 	}
 	for _, u := range f.strangers {
 		sheet.Lost = append(sheet.Lost, u.Device+": "+u.System+" is "+u.Why)
-		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Device: u.Device, Message: u.Device + " is not judged as a whole: " + u.System + " is " + u.Why})
+		doc.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Device: u.Device, Message: u.Device + " is not judged as a whole: " + u.System + " is " + u.Why})
 	}
-	if err := a.prescribe(sheet, f.format); err != nil {
+	if err := doc.prescribe(sheet, f.format); err != nil {
 		return err
 	}
 	if f.fix {
 		list := remedies(sheet.Findings, p.Input.Items)
 		_ = p.Close() // the plan logs in itself
-		if err := a.cure(ctx, f, list); err != nil {
+		if err := doc.cure(ctx, f, list); err != nil {
 			return err
 		}
 	}
@@ -196,33 +205,33 @@ func (a *app) doctor(ctx context.Context, f doctorFlags, selectors []string) err
 }
 
 // prescribe writes the report.
-func (a *app) prescribe(sheet *doctor.Sheet, format string) error {
-	if a.json {
+func (doc *doctorCommand) prescribe(sheet *doctor.Sheet, format string) error {
+	if doc.opts.json {
 		for _, f := range sheet.Findings {
-			a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Device: f.Place.Device, Message: f.Check.ID + " " + f.Place.String() + ": " + f.Text,
+			doc.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Device: f.Place.Device, Message: f.Check.ID + " " + f.Place.String() + ": " + f.Text,
 				Data: map[string]any{"finding": f.Say()}})
 		}
 		for _, f := range sheet.Unknown {
-			a.emit(plan.Event{Type: plan.EventNote, Device: f.Place.Device, Message: f.Check.ID + " " + f.Place.String() + " is not known: " + f.Text,
+			doc.out.emit(plan.Event{Type: plan.EventNote, Device: f.Place.Device, Message: f.Check.ID + " " + f.Place.String() + " is not known: " + f.Text,
 				Data: map[string]any{"unknown": f.Say()}})
 		}
-		a.emit(plan.Event{Type: plan.EventNote, Message: sheet.Summary(), Data: map[string]any{"fine": sheet.Fine, "lost": sheet.Lost}})
+		doc.out.emit(plan.Event{Type: plan.EventNote, Message: sheet.Summary(), Data: map[string]any{"fine": sheet.Fine, "lost": sheet.Lost}})
 		return nil
 	}
 	switch format {
 	case "json":
-		return sheet.JSON(a.stdout)
+		return sheet.JSON(doc.out.stdout)
 	case "html":
-		return sheet.HTML(a.stdout)
+		return sheet.HTML(doc.out.stdout)
 	case "markdown":
-		sheet.Markdown(a.stdout)
+		sheet.Markdown(doc.out.stdout)
 	case "sarif":
-		l := a.log(nil)
+		l := doc.repo.sarif(nil)
 		sheet.SARIF(l)
-		return l.Write(a.stdout)
+		return l.Write(doc.out.stdout)
 	default:
-		view.Heading(a.stdout, a.style(a.stdout), "doctor", sheet.Owner, a.lab)
-		sheet.Text(a.stdout)
+		view.Heading(doc.out.stdout, doc.out.style(doc.out.stdout), "doctor", sheet.Owner, doc.opts.lab)
+		sheet.Text(doc.out.stdout)
 	}
 	return nil
 }
@@ -247,9 +256,9 @@ func (f *doctorFlags) bare() bool { return len(f.hosts)+len(f.switches) > 0 }
 
 // patients are the devices of the files, or those that the flags name. Those of systems
 // that weft only knows by name become strangers of f.
-func (a *app) patients(f *doctorFlags, known *catalogue.Catalogue) (*run.Site, error) {
+func (doc *doctorCommand) patients(f *doctorFlags, known *catalogue.Catalogue) (*run.Site, error) {
 	if !f.bare() {
-		return a.visit()
+		return doc.fabric.visit()
 	}
 	at := &inventory.Connection{User: f.login.User, Become: f.become, ConnectTimeout: inventory.DefaultConnectTimeout, CommandTimeout: inventory.DefaultCommandTimeout}
 	login := byVariable(cmp.Or(f.login.SwitchUser, f.login.User), discover.SwitchPassword)
@@ -283,11 +292,11 @@ func (a *app) patients(f *doctorFlags, known *catalogue.Catalogue) (*run.Site, e
 		}
 		m.Switches = append(m.Switches, &inventory.Switch{Block: inventory.Block{Addr: h}, Name: h, Host: h, OS: os, Connection: at, Credential: login})
 	}
-	return a.reach(m)
+	return doc.fabric.reach(m)
 }
 
 // examine asks every device once.
-func (a *app) examine(ctx context.Context, p *run.Site, declared *inventory.Model, known *catalogue.Catalogue, devices []string) (*doctor.Site, map[string]error) {
+func (doc *doctorCommand) examine(ctx context.Context, p *run.Site, declared *inventory.Model, known *catalogue.Catalogue, devices []string) (*doctor.Site, map[string]error) {
 	hosts := make([]*doctor.Host, len(devices))
 	leafs := make([]*doctor.Switch, len(devices))
 	centers := make([]*doctor.VCenter, len(devices))
@@ -318,7 +327,7 @@ func (a *app) examine(ctx context.Context, p *run.Site, declared *inventory.Mode
 			mu.Unlock()
 			return
 		}
-		a.emit(plan.Event{Type: plan.EventRead, Device: device, Message: device + " was asked how it is"})
+		doc.out.emit(plan.Event{Type: plan.EventRead, Device: device, Message: device + " was asked how it is"})
 	})
 	site := &doctor.Site{Model: declared, Hardware: known}
 	site.VCenters = slice.Filter(centers, func(v *doctor.VCenter) bool { return v != nil })

@@ -48,7 +48,7 @@ func stranger(known *catalogue.Catalogue, said string, taken *host.OS) error {
 }
 
 // assess writes what devices are fit for.
-func (a *app) assess(p *run.Site, f doctorFlags, site *doctor.Site, devices []string, lost map[string]error) error {
+func (doc *doctorCommand) assess(p *run.Site, f doctorFlags, site *doctor.Site, devices []string, lost map[string]error) error {
 	unread := f.strangers
 	silent := map[string]error{}
 	for _, d := range devices {
@@ -67,35 +67,35 @@ func (a *app) assess(p *run.Site, f doctorFlags, site *doctor.Site, devices []st
 		}
 		unread = append(unread, u)
 	}
-	a.lostAll(devices, silent)
+	doc.out.lostAll(devices, silent)
 	out := doctor.Assess(site, unread, f.arrays)
-	out.Owner, out.Simulated = cmp.Or(p.Model.Name, "no files"), a.lab
+	out.Owner, out.Simulated = cmp.Or(p.Model.Name, "no files"), doc.opts.lab
 	switch {
-	case a.json:
+	case doc.opts.json:
 		for _, x := range out.Subjects {
-			a.emit(plan.Event{Type: plan.EventNote, Device: x.Device, Message: x.Device + " is " + string(x.State), Data: map[string]any{"subject": x}})
+			doc.out.emit(plan.Event{Type: plan.EventNote, Device: x.Device, Message: x.Device + " is " + string(x.State), Data: map[string]any{"subject": x}})
 		}
-		a.emit(plan.Event{Type: plan.EventNote, Message: "RDMA for all: " + cmp.Or(out.Choice, "none") + " (" + out.Why + ")",
+		doc.out.emit(plan.Event{Type: plan.EventNote, Message: "RDMA for all: " + cmp.Or(out.Choice, "none") + " (" + out.Why + ")",
 			Data: map[string]any{"flavours": out.Flavours, "choice": out.Choice, "pair": out.Pair, "no_pair": out.NoPair}})
 	case f.format == "json":
-		if err := out.JSON(a.stdout); err != nil {
+		if err := out.JSON(doc.out.stdout); err != nil {
 			return err
 		}
 	case f.format == "markdown":
-		out.Markdown(a.stdout)
+		out.Markdown(doc.out.stdout)
 	case f.format == "html":
-		if err := out.HTML(a.stdout); err != nil {
+		if err := out.HTML(doc.out.stdout); err != nil {
 			return err
 		}
 	case f.format == "sarif":
-		l := a.log(nil)
+		l := doc.repo.sarif(nil)
 		out.SARIF(l)
-		if err := l.Write(a.stdout); err != nil {
+		if err := l.Write(doc.out.stdout); err != nil {
 			return err
 		}
 	default:
-		view.Heading(a.stdout, a.style(a.stdout), "assessment", out.Owner, a.lab)
-		out.Text(a.stdout)
+		view.Heading(doc.out.stdout, doc.out.style(doc.out.stdout), "assessment", out.Owner, doc.opts.lab)
+		out.Text(doc.out.stdout)
 	}
 	switch {
 	case out.Fit() == doctor.Needs:

@@ -48,7 +48,7 @@ func remedies(list []doctor.Finding, items []plan.Item) (out []remedy) {
 
 // cure makes the plan of the remedies that the files hold, shows and saves it, and says
 // which findings it mends and which it does not. Nothing is changed.
-func (a *app) cure(ctx context.Context, f doctorFlags, list []remedy) error {
+func (doc *doctorCommand) cure(ctx context.Context, f doctorFlags, list []remedy) error {
 	var ids []plan.ID
 	for _, r := range list {
 		for _, id := range r.ids {
@@ -58,23 +58,23 @@ func (a *app) cure(ctx context.Context, f doctorFlags, list []remedy) error {
 		}
 	}
 	if len(ids) == 0 {
-		a.uncured(list, func(remedy) bool { return false })
+		doc.uncured(list, func(remedy) bool { return false })
 		return nil
 	}
 	flags := planFlags{out: f.out, show: f.show, cables: true}
 	flags.target = slice.Map(ids, plan.ID.String)
-	p, made, err := a.plan(ctx, flags)
+	p, made, err := doc.planner.plan(ctx, flags)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
-	err = a.planned(ctx, made, flags)
-	a.uncured(list, mending(made, p.Model))
+	err = doc.planner.planned(ctx, made, flags)
+	doc.uncured(list, mending(made, p.Model))
 	if err != nil && !errors.As(err, new(*quietError)) { // of which doctor's own code says enough
 		return err
 	}
-	if f.out != "" && !onStdout(f.out) && len(made.Steps) > 0 && len(made.Refusals) == 0 && !a.json {
-		fmt.Fprintf(a.stdout, "\nweft apply %s carries it out; weft doctor then says what is left.\n", f.out)
+	if f.out != "" && !onStdout(f.out) && len(made.Steps) > 0 && len(made.Refusals) == 0 && !doc.opts.json {
+		fmt.Fprintf(doc.out.stdout, "\nweft apply %s carries it out; weft doctor then says what is left.\n", f.out)
 	}
 	return nil
 }
@@ -94,24 +94,24 @@ func mending(made *plan.Plan, m *inventory.Model) func(remedy) bool {
 }
 
 // uncured says what the plan mends, and of the rest what has to be done by hand.
-func (a *app) uncured(list []remedy, mends func(remedy) bool) {
+func (doc *doctorCommand) uncured(list []remedy, mends func(remedy) bool) {
 	var rest []remedy
 	for _, r := range list {
 		if mends(r) {
-			a.emit(plan.Event{Type: plan.EventNote, Device: r.Place.Device, Message: "the plan mends " + r.Check.ID + " " + r.Place.String(), Data: map[string]any{"mends": r.Say()}})
+			doc.out.emit(plan.Event{Type: plan.EventNote, Device: r.Place.Device, Message: "the plan mends " + r.Check.ID + " " + r.Place.String(), Data: map[string]any{"mends": r.Say()}})
 		} else {
 			rest = append(rest, r)
 		}
 	}
-	if a.json {
+	if doc.opts.json {
 		for _, r := range rest {
-			a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Device: r.Place.Device, Message: "the plan does not mend " + r.Check.ID + " " + r.Place.String() + ": " + r.Check.Remedy,
+			doc.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Device: r.Place.Device, Message: "the plan does not mend " + r.Check.ID + " " + r.Place.String() + ": " + r.Check.Remedy,
 				Data: map[string]any{"left": r.Say()}})
 		}
 		return
 	}
-	fmt.Fprintf(a.stdout, "\nThe plan mends %d of %d findings.\n", len(list)-len(rest), len(list))
+	fmt.Fprintf(doc.out.stdout, "\nThe plan mends %d of %d findings.\n", len(list)-len(rest), len(list))
 	for _, r := range rest {
-		fmt.Fprintf(a.stdout, "  by hand  %s %s: %s\n", r.Check.ID, r.Place, r.Check.Remedy)
+		fmt.Fprintf(doc.out.stdout, "  by hand  %s %s: %s\n", r.Check.ID, r.Place, r.Check.Remedy)
 	}
 }

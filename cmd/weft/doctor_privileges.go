@@ -95,11 +95,11 @@ func (p privileges) text() string {
 	return b.String()
 }
 
-func (a *app) listPrivileges(user string) error {
+func (doc *doctorCommand) listPrivileges(user string) error {
 	p := rights(cmp.Or(user, "weft"))
-	if a.json {
-		return a.encode(p)
+	if doc.opts.json {
+		return doc.out.encode(p)
 	}
-	_, err := fmt.Fprint(a.stdout, p.text())
+	_, err := fmt.Fprint(doc.out.stdout, p.text())
 	return err
 }

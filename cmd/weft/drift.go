@@ -10,7 +10,14 @@ import (
 	"weft/plan"
 )
 
-func (a *app) driftCmd() *cobra.Command {
+// A driftCommand is weft drift.
+type driftCommand struct {
+	opts    *options
+	out     *printer
+	planner *planner
+}
+
+func (c *driftCommand) command() *cobra.Command {
 	var f planFlags
 	cmd := &cobra.Command{
 		Use: "drift", Short: "Show drift: what changed on devices since weft applied it", Args: exactly(),
@@ -22,7 +29,7 @@ differs has drifted. It changes nothing, and exits 2 when there is any.
 A resource that weft has applied and that cannot be set right now, as where another
 policy has taken its place, has drifted too; conflicts over what weft has never applied
 are listed apart. --out saves the plan that sets right what has drifted, and nothing else.`,
-		RunE: a.does(func(ctx context.Context, _ []string) error { return a.drift(ctx, f) }),
+		RunE: c.out.does(func(ctx context.Context, _ []string) error { return c.drift(ctx, f) }),
 	}
 	f.scope(cmd)
 	cmd.Flags().StringVar(&f.out, "out", "", "save the plan that sets it right, for weft apply")
@@ -30,8 +37,8 @@ are listed apart. --out saves the plan that sets right what has drifted, and not
 	return cmd
 }
 
-func (a *app) drift(ctx context.Context, f planFlags) error {
-	p, made, err := a.plan(ctx, f)
+func (c *driftCommand) drift(ctx context.Context, f planFlags) error {
+	p, made, err := c.planner.plan(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -40,12 +47,12 @@ func (a *app) drift(ctx context.Context, f planFlags) error {
 	if err != nil {
 		return err
 	}
-	if !a.json {
-		f.show.Style = a.style(a.stdout)
-		view.Drift(a.stdout, made, pending, apart, f.show)
+	if !c.opts.json {
+		f.show.Style = c.out.style(c.out.stdout)
+		view.Drift(c.out.stdout, made, pending, apart, f.show)
 	}
 	if f.out != "" && made.Drifted() > 0 {
-		if err := a.save(ctx, made, f); err != nil {
+		if err := c.planner.save(ctx, made, f); err != nil {
 			return err
 		}
 	}
@@ -53,7 +60,7 @@ func (a *app) drift(ctx context.Context, f planFlags) error {
 	case made.Incomplete() != nil:
 		return &quietError{incomplete(made.Incomplete())}
 	case made.Drifted() > 0:
-		a.emit(plan.Event{Type: plan.EventDiagnostic, Level: "warn", Message: fmt.Sprintf("%d resources have drifted", made.Drifted()),
+		c.out.emit(plan.Event{Type: plan.EventDiagnostic, Level: "warn", Message: fmt.Sprintf("%d resources have drifted", made.Drifted()),
 			Data: map[string]any{"drifted": made.Drifted(), "refused": len(made.Refusals), "conflicts": len(apart)}})
 		return &quietError{exitChanges}
 	}

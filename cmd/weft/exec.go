@@ -24,7 +24,14 @@ type execFlags struct {
 	timeout time.Duration
 }
 
-func (a *app) execCmd() *cobra.Command {
+// An execCommand is weft exec.
+type execCommand struct {
+	opts   *options
+	out    *printer
+	fabric *fabric
+}
+
+func (c *execCommand) command() *cobra.Command {
 	var f execFlags
 	cmd := &cobra.Command{
 		Use: "exec SELECTOR... -- COMMAND [ARG...]", Short: "Run a command on servers, or a show line on switches",
@@ -50,8 +57,8 @@ last of these that is true.`,
 			if f.timeout < 0 {
 				return usage(errors.New("--timeout: it is less than nothing"))
 			}
-			a.begin(cmd)
-			return a.exec(cmd.Context(), args[:at], args[at:], f)
+			c.out.begin(cmd)
+			return c.exec(cmd.Context(), args[:at], args[at:], f)
 		},
 	}
 	cmd.Flags().BoolVar(&f.sudo, "sudo", false, "run it as root, with sudo")
@@ -62,8 +69,8 @@ last of these that is true.`,
 // eventExec is the answer of one device to exec.
 const eventExec plan.EventType = "exec_result"
 
-func (a *app) exec(ctx context.Context, selectors, words []string, f execFlags) error {
-	p, err := a.visit()
+func (c *execCommand) exec(ctx context.Context, selectors, words []string, f execFlags) error {
+	p, err := c.fabric.visit()
 	if err != nil {
 		return err
 	}
@@ -93,12 +100,12 @@ func (a *app) exec(ctx context.Context, selectors, words []string, f execFlags) 
 		began := time.Now()
 		list[i] = answerOf(ctx, p, device, words, f.sudo || root[device])
 		list[i].took = time.Since(began)
-		a.answered(list[i])
+		c.answered(list[i])
 	})
 	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted while the command ran: %w", context.Cause(ctx))
 	}
-	return a.executed(p.Model.Name, list)
+	return c.executed(p.Model.Name, list)
 }
 
 // asRoot are the servers whose connection logs in as root.
@@ -168,8 +175,8 @@ func advice(words []string, code int) string {
 }
 
 // answered tells machines of one answer, and people of one that is missing.
-func (a *app) answered(o answer) {
-	if !a.json {
+func (c *execCommand) answered(o answer) {
+	if !c.opts.json {
 		return
 	}
 	e := plan.Event{Type: eventExec, Device: o.Device, Data: map[string]any{"seconds": o.took.Seconds()}}
@@ -196,21 +203,21 @@ func (a *app) answered(o answer) {
 	if o.Hint != "" {
 		e.Data["hint"] = o.Hint
 	}
-	a.emit(e)
+	c.out.emit(e)
 }
 
 // executed shows the answers and says how the command ends.
-func (a *app) executed(owner string, list []answer) error {
+func (c *execCommand) executed(owner string, list []answer) error {
 	ran := make([]view.Ran, len(list))
 	count := map[int]int{}
 	for i, o := range list {
 		ran[i] = o.Ran
 		count[o.code]++
 	}
-	if !a.json {
-		s := a.style(a.stdout)
-		view.Heading(a.stdout, s, "exec", owner, a.lab)
-		view.Exec(a.stdout, ran, s)
+	if !c.opts.json {
+		s := c.out.style(c.out.stdout)
+		view.Heading(c.out.stdout, s, "exec", owner, c.opts.lab)
+		view.Exec(c.out.stdout, ran, s)
 	}
 	switch {
 	case count[exitUnreachable] > 0:

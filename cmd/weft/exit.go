@@ -8,6 +8,7 @@ import (
 	"weft/internal/prove"
 	"weft/internal/run"
 	"weft/plan"
+	"weft/plan/rollout"
 )
 
 // The exit codes of every command.
@@ -146,4 +147,44 @@ func proven(v prove.Verdict) int {
 		return exitInconclusive
 	}
 	return exitInconclusive // never the code of a pass
+}
+
+// caused is the exit code of a cause.
+func caused(e *run.Error) int {
+	switch e.Cause {
+	case run.Misused:
+		return exitUsage
+	case run.Taken:
+		return exitHeld
+	case run.Spent:
+		return exitStale
+	case run.Waits:
+		return exitWaiting
+	case run.Stopped:
+		return exitInterrupted
+	case run.Ended:
+		return stopped(e.Result, e.Err)
+	}
+	return exitError
+}
+
+// stopped is the exit code of a rollout that does not go on, and of what Apply did.
+func stopped(res *plan.Result, err error) int {
+	var stop *rollout.Stop
+	if !errors.As(err, &stop) {
+		return applied(res, err)
+	}
+	switch {
+	case stop.State == rollout.RolledBack:
+		return exitRolledBack
+	case stop.State == rollout.Waiting:
+		return exitWaiting
+	case stop.State == rollout.Paused && (stop.Verdict == rollout.Inconclusive || stop.Verdict == rollout.Partial):
+		return exitInconclusive
+	case stop.State == rollout.Paused:
+		return exitWaiting
+	case stop.Verdict == rollout.Fail && stop.Err == nil:
+		return exitFailed
+	}
+	return exitChanged
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,7 +20,13 @@ type explanation struct {
 	Text  string       `json:"text,omitempty"`
 }
 
-func (a *app) explainCmd() *cobra.Command {
+// An explainCommand is weft explain.
+type explainCommand struct {
+	opts *options
+	out  *printer
+}
+
+func (exp *explainCommand) command() *cobra.Command {
 	return &cobra.Command{
 		Use: "explain [CODE]", Short: "Explain a code such as WF-NET-001; no network",
 		Long: `explain prints the page of a code: what the problem is, why it matters and how
@@ -35,9 +40,9 @@ logins on servers and switches need.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.listCodes()
+				return exp.listCodes()
 			}
-			return a.explain(args[0])
+			return exp.explain(args[0])
 		},
 		ValidArgsFunction: func(_ *cobra.Command, _ []string, start string) (codes []string, _ cobra.ShellCompDirective) {
 			for _, check := range checksAlone() {
@@ -52,13 +57,13 @@ logins on servers and switches need.`,
 	}
 }
 
-func (a *app) listCodes() error {
-	if !a.json {
+func (exp *explainCommand) listCodes() error {
+	if !exp.opts.json {
 		for _, c := range problem.Codes() {
-			fmt.Fprintf(a.stdout, "%-11s  %s\n", c.Code, c.Title)
+			fmt.Fprintf(exp.out.stdout, "%-11s  %s\n", c.Code, c.Title)
 		}
 		for _, c := range checksAlone() {
-			fmt.Fprintf(a.stdout, "%-11s  %s\n", c.ID, c.Title)
+			fmt.Fprintf(exp.out.stdout, "%-11s  %s\n", c.ID, c.Title)
 		}
 		return nil
 	}
@@ -66,10 +71,10 @@ func (a *app) listCodes() error {
 	for _, c := range checksAlone() {
 		all = append(all, explanation{Code: problem.Code(c.ID), Title: c.Title})
 	}
-	return a.encode(all)
+	return exp.out.encode(all)
 }
 
-func (a *app) explain(code string) error {
+func (exp *explainCommand) explain(code string) error {
 	code = problem.Now(code)
 	title, text, ok := problem.Explain(code)
 	if code == "privileges" {
@@ -87,19 +92,11 @@ func (a *app) explain(code string) error {
 		}
 		return hint.Wrap(err, "weft explain lists all codes")
 	}
-	if a.json {
-		return a.encode(explanation{problem.Code(code), title, text})
+	if exp.opts.json {
+		return exp.out.encode(explanation{problem.Code(code), title, text})
 	}
-	fmt.Fprintf(a.stdout, "%s: %s\n\n%s", code, title, text)
+	fmt.Fprintf(exp.out.stdout, "%s: %s\n\n%s", code, title, text)
 	return nil
-}
-
-// encode writes one JSON document for people and machines.
-func (a *app) encode(v any) error {
-	e := json.NewEncoder(a.stdout)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
 
 // checksAlone are the checks of doctor that validate does not make of files, too.

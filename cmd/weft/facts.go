@@ -20,7 +20,15 @@ import (
 	"weft/switches"
 )
 
-func (a *app) factsCmd() *cobra.Command {
+// A factsCommand is weft facts.
+type factsCommand struct {
+	opts    *options
+	out     *printer
+	fabric  *fabric
+	results *results
+}
+
+func (c *factsCommand) command() *cobra.Command {
 	return &cobra.Command{
 		Use: "facts [SELECTOR...]", Short: "Ask devices what they are, and compare that with the files",
 		Long: `facts asks switches and servers for their model, serial and software, switches
@@ -35,7 +43,7 @@ the catalogue proves to be impossible is refused there (✗), all else is a warn
 (!), such as a card that runs with half of its lanes.
 
 ` + selectorHelp,
-		RunE: a.does(a.facts),
+		RunE: c.out.does(c.facts),
 	}
 }
 
@@ -50,8 +58,8 @@ type told struct {
 	err    error
 }
 
-func (a *app) facts(ctx context.Context, selectors []string) error {
-	p, err := a.visit()
+func (c *factsCommand) facts(ctx context.Context, selectors []string) error {
+	p, err := c.fabric.visit()
 	if err != nil {
 		return err
 	}
@@ -65,25 +73,25 @@ func (a *app) facts(ctx context.Context, selectors []string) error {
 		facts, err := p.Fleet.Device(device).Facts(ctx)
 		list[i] = told{device, facts, err}
 		switch {
-		case err != nil && a.json:
-			a.lost(device, err)
-		case err == nil && !a.json:
-			a.emit(plan.Event{Type: plan.EventRead, Device: device, Message: device + " was asked what it is", Data: map[string]any{"facts": facts}})
+		case err != nil && c.opts.json:
+			c.out.lost(device, err)
+		case err == nil && !c.opts.json:
+			c.out.emit(plan.Event{Type: plan.EventRead, Device: device, Message: device + " was asked what it is", Data: map[string]any{"facts": facts}})
 		}
 	})
 	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted while reading devices: %w", context.Cause(ctx))
 	}
 	nameNeighbours(list)
-	if err := a.keepFacts(list); err != nil {
-		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "nothing is kept for weft report: " + err.Error()})
+	if err := c.results.keepFacts(list); err != nil {
+		c.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "nothing is kept for weft report: " + err.Error()})
 	}
-	if !a.json {
-		a.showFacts(p.Model.Name, list)
+	if !c.opts.json {
+		c.showFacts(p.Model.Name, list)
 	}
 	for _, t := range list {
-		if a.json && t.err == nil {
-			a.emit(plan.Event{Type: plan.EventRead, Device: t.device, Message: t.device + " was asked what it is", Data: map[string]any{"facts": t.facts}})
+		if c.opts.json && t.err == nil {
+			c.out.emit(plan.Event{Type: plan.EventRead, Device: t.device, Message: t.device + " was asked what it is", Data: map[string]any{"facts": t.facts}})
 		}
 	}
 	for _, t := range list {
@@ -139,11 +147,11 @@ func portHeard(n switches.Neighbour) string {
 	return name + " " + n.PortID
 }
 
-func (a *app) showFacts(owner string, list []told) {
+func (c *factsCommand) showFacts(owner string, list []told) {
 	tables, remarks, lost := factTables(list)
-	s := a.style(a.stdout)
-	view.Heading(a.stdout, s, "facts", owner, a.lab)
-	view.Facts(a.stdout, tables, remarks, lost, s)
+	s := c.out.style(c.out.stdout)
+	view.Heading(c.out.stdout, s, "facts", owner, c.opts.lab)
+	view.Facts(c.out.stdout, tables, remarks, lost, s)
 }
 
 // factTables are the tables of what devices have told, the same and in the same order

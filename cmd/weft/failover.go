@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +20,17 @@ import (
 	"weft/plan"
 )
 
-func (a *app) failoverCmd() *cobra.Command {
+// A failoverCommand is weft verify failover.
+type failoverCommand struct {
+	opts    *options
+	out     *printer
+	project *project
+	store   *runStore
+	fabric  *fabric
+	results *results
+}
+
+func (fai *failoverCommand) command() *cobra.Command {
 	var allowed []string
 	cmd := &cobra.Command{
 		Use: "failover", Short: "Cut one plane of an initiator, and measure for how long I/O stands still", Args: exactly(),
@@ -35,8 +44,8 @@ of the kernel are live. A NIC with RDMA in software keeps its link and drops wha
 comes in: the kernel's could not connect again after a link that went down. A timer
 on the server, armed before, brings the link back whatever becomes of weft. Without
 --allow-cut it lists what could be cut.`,
-		RunE: a.does(func(ctx context.Context, _ []string) error {
-			m, err := a.load()
+		RunE: fai.out.does(func(ctx context.Context, _ []string) error {
+			m, err := fai.project.load()
 			if err != nil {
 				return err
 			}
@@ -44,12 +53,12 @@ on the server, armed before, brings the link back whatever becomes of weft. With
 			if err != nil {
 				return err
 			}
-			p, err := a.open(m)
+			p, err := fai.fabric.open(m)
 			if err != nil {
 				return err
 			}
 			defer p.Close()
-			return a.failover(ctx, p, cuts)
+			return fai.failover(ctx, p, cuts)
 		}),
 	}
 	cmd.Flags().StringArrayVar(&allowed, "allow-cut", nil, "take down the link of this NIC: SERVER/NIC, as the list shows it; may be repeated")
@@ -83,8 +92,8 @@ func cutName(c prove.Cut) string { return c.NIC.Server.Addr + "/" + c.NIC.Name }
 
 // failover cuts one after the other, and nothing more after a link that did not
 // come back.
-func (a *app) failover(ctx context.Context, p *run.Site, cuts []prove.Cut) error {
-	held, err := a.runs().Hold(ctx, a.lab)
+func (fai *failoverCommand) failover(ctx context.Context, p *run.Site, cuts []prove.Cut) error {
+	held, err := fai.store.records().Hold(ctx, fai.opts.lab)
 	if err != nil {
 		return err
 	}
@@ -103,7 +112,7 @@ func (a *app) failover(ctx context.Context, p *run.Site, cuts []prove.Cut) error
 			if err != nil {
 				return nil, err
 			}
-			a.emit(plan.Event{Type: plan.EventHeartbeat, Device: nic.Server.Addr, Message: fmt.Sprintf("%s/%s %s; its server brings it back within %v by itself", nic.Server.Addr, nic.Name, cutter.How(nic), after)})
+			fai.out.emit(plan.Event{Type: plan.EventHeartbeat, Device: nic.Server.Addr, Message: fmt.Sprintf("%s/%s %s; its server brings it back within %v by itself", nic.Server.Addr, nic.Name, cutter.How(nic), after)})
 			return cutter.Cut(ctx, h, p.Model.Name, nic, after)
 		},
 	}
@@ -117,20 +126,17 @@ func (a *app) failover(ctx context.Context, p *run.Site, cuts []prove.Cut) error
 			return err
 		}
 	}
-	if err := run.WriteKept(a.lastFailover(), run.Kept{Validations: []string{"failover"}, Time: time.Now().UTC(), Simulated: a.lab, Files: run.SumOf(p.Model), Result: all}); err != nil {
-		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "nothing is kept for weft report: " + err.Error()})
+	if err := run.WriteKept(fai.results.lastFailover(), run.Kept{Validations: []string{"failover"}, Time: time.Now().UTC(), Simulated: fai.opts.lab, Files: run.SumOf(p.Model), Result: all}); err != nil {
+		fai.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "nothing is kept for weft report: " + err.Error()})
 	}
-	if a.json {
-		a.emitJudgements(all.Judgements)
+	if fai.opts.json {
+		fai.out.emitJudgements(all.Judgements)
 	} else {
-		view.Heading(a.stdout, a.style(a.stdout), "failover", p.Model.Name, a.lab)
-		view.Verify(a.stdout, all, a.style(a.stdout))
+		view.Heading(fai.out.stdout, fai.out.style(fai.out.stdout), "failover", p.Model.Name, fai.opts.lab)
+		view.Verify(fai.out.stdout, all, fai.out.style(fai.out.stdout))
 	}
 	if all.Verdict != prove.Pass {
 		return &quietError{proven(all.Verdict)}
 	}
 	return nil
 }
-
-// lastFailover is where the last failover is kept, for the report.
-func (a *app) lastFailover() string { return filepath.Join(a.dir, ".weft", "failover.json") }

@@ -97,12 +97,13 @@ func (f *fleet) conf() string { return filepath.Join(f.machine.dir, "conf") }
 
 // remember writes the ledger in which the machine knows all of its names.
 func (f *fleet) remember() error {
-	a := &app{agents: bundle.New(), dir: f.dir, stdout: io.Discard, stderr: io.Discard}
+	parts := newServices(nil, io.Discard, io.Discard, bundle.New())
+	parts.opts.dir = f.dir
 	var m *inventory.Model
 	var p *run.Site
-	m, err := a.load()
+	m, err := parts.project.load()
 	if err == nil {
-		p, err = a.open(m)
+		p, err = parts.fabric.open(m)
 	}
 	if err != nil {
 		return err

@@ -27,7 +27,13 @@ const eventFile plan.EventType = "file"
 
 type fmtFlags struct{ check, diff, recursive bool }
 
-func (a *app) fmtCmd() *cobra.Command {
+// A fmtCommand is weft fmt.
+type fmtCommand struct {
+	opts *options
+	out  *printer
+}
+
+func (c *fmtCommand) command() *cobra.Command {
 	var f fmtFlags
 	cmd := &cobra.Command{
 		Use: "fmt [PATH…]", Short: "Put files into the canonical layout; no network",
@@ -43,10 +49,10 @@ changed. Names that begin with a dot and symbolic links to directories are passe
 over.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "-" {
-				return a.formatInput(f)
+				return c.formatInput(f)
 			}
-			a.begin(cmd)
-			return a.format(cmd.Context(), args, f)
+			c.out.begin(cmd)
+			return c.format(cmd.Context(), args, f)
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return []string{"hcl", "weftvars"}, cobra.ShellCompDirectiveFilterFileExt
@@ -59,23 +65,23 @@ over.`,
 }
 
 // formatInput formats standard input to standard output.
-func (a *app) formatInput(f fmtFlags) error {
-	if a.json {
+func (c *fmtCommand) formatInput(f fmtFlags) error {
+	if c.opts.json {
 		return usage(errors.New("fmt - writes the text itself and has no --json"))
 	}
 	const name = "<stdin>"
-	before, after, diags := language.Format(name, a.stdin)
-	if err := a.report(sources(name, before), diags); err != nil {
+	before, after, diags := language.Format(name, c.out.stdin)
+	if err := c.out.diagnose(sources(name, before), diags); err != nil {
 		return err
 	}
 	s := source{name: name, before: before, after: after}
 	switch {
 	case f.diff:
-		fmt.Fprint(a.stdout, s.diff(a.style(a.stdout)))
+		fmt.Fprint(c.out.stdout, s.diff(c.out.style(c.out.stdout)))
 	case !f.check:
-		out := stream(a.stdout) // to the letter: an editor reads it, or a file becomes of it
+		out := stream(c.out.stdout) // to the letter: an editor reads it, or a file becomes of it
 		if onTerminal(out) {
-			out = a.stdout
+			out = c.out.stdout
 		}
 		fmt.Fprintf(out, "%s", after)
 	}
@@ -86,8 +92,8 @@ func (a *app) formatInput(f fmtFlags) error {
 }
 
 // format formats files: all of them, or none when one is broken.
-func (a *app) format(ctx context.Context, args []string, f fmtFlags) error {
-	walk := walk{dir: a.dir, plain: a.untrusted, recursive: f.recursive, seen: map[string]bool{}}
+func (c *fmtCommand) format(ctx context.Context, args []string, f fmtFlags) error {
+	walk := walk{dir: c.opts.dir, plain: c.opts.untrusted, recursive: f.recursive, seen: map[string]bool{}}
 	if len(args) == 0 {
 		args = []string{"."}
 	}
@@ -107,7 +113,7 @@ func (a *app) format(ctx context.Context, args []string, f fmtFlags) error {
 			broken.Files[s.name] = &hcl.File{Bytes: s.before}
 		}
 	}
-	if err := a.report(broken, diags); err != nil {
+	if err := c.out.diagnose(broken, diags); err != nil {
 		return err
 	}
 	changed := 0
@@ -121,7 +127,7 @@ func (a *app) format(ctx context.Context, args []string, f fmtFlags) error {
 				return fmt.Errorf("write %s: %w", s.name, err)
 			}
 		}
-		a.formatted(s, f)
+		c.formatted(s, f)
 	}
 	if f.check && changed > 0 {
 		return &quietError{exitError}
@@ -130,9 +136,9 @@ func (a *app) format(ctx context.Context, args []string, f fmtFlags) error {
 }
 
 // formatted says that a file has changed, or would.
-func (a *app) formatted(s *source, f fmtFlags) {
+func (c *fmtCommand) formatted(s *source, f fmtFlags) {
 	switch {
-	case a.json:
+	case c.opts.json:
 		e := plan.Event{Type: eventFile, Message: s.name + " has changed", Data: map[string]any{"file": s.name}}
 		if f.check {
 			e.Message = s.name + " would change"
@@ -140,11 +146,11 @@ func (a *app) formatted(s *source, f fmtFlags) {
 		if f.diff {
 			e.Data["diff"] = s.diff(view.Style{})
 		}
-		a.emit(e)
+		c.out.emit(e)
 	case f.diff:
-		fmt.Fprint(a.stdout, s.diff(a.style(a.stdout)))
+		fmt.Fprint(c.out.stdout, s.diff(c.out.style(c.out.stdout)))
 	default:
-		fmt.Fprintln(a.stdout, s.name)
+		fmt.Fprintln(c.out.stdout, s.name)
 	}
 }
 

@@ -11,7 +11,14 @@ import (
 	"weft/internal/graph"
 )
 
-func (a *app) graphCmd() *cobra.Command {
+// A graphCommand is weft graph.
+type graphCommand struct {
+	opts    *options
+	out     *printer
+	project *project
+}
+
+func (c *graphCommand) command() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use: "graph", Short: "Show planes, links and paths; no network", Args: exactly(),
@@ -21,11 +28,11 @@ plane. dot is for Graphviz, mermaid for Markdown.
 
 With --json standard output is one object, and events are on standard error.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			out := a.stdout
-			if a.json {
-				a.stdout = a.stderr // where the events go
+			out := c.out.stdout
+			if c.opts.json {
+				c.out.stdout = c.out.stderr // where the events go
 			}
-			if a.json && cmd.Flags().Changed("format") {
+			if c.opts.json && cmd.Flags().Changed("format") {
 				return usage(errors.New("--format says what is written, and --json does not go with it"))
 			}
 			write, err := graphFormat(format)
@@ -33,13 +40,13 @@ With --json standard output is one object, and events are on standard error.`,
 				return err
 			}
 			endAtOnce()
-			a.begin(cmd)
-			m, err := a.load()
+			c.out.begin(cmd)
+			m, err := c.project.load()
 			if err != nil {
 				return err
 			}
 			g := graph.Of(m)
-			if a.json {
+			if c.opts.json {
 				return json.NewEncoder(out).Encode(g)
 			}
 			return write(g, out)

@@ -29,18 +29,18 @@ type halting struct {
 }
 
 // halts makes the streams of weft halt where whoever runs it has asked for that.
-func halts(a *app) {
+func halts(out *printer) {
 	texts := strings.Split(os.Getenv(haltsEnv), "\n")
 	if texts[0] == "" {
 		return
 	}
-	h := halting{w: a.stderr, mu: new(sync.Mutex), texts: &texts, goOn: make(chan os.Signal, 1)}
+	h := halting{w: out.stderr, mu: new(sync.Mutex), texts: &texts, goOn: make(chan os.Signal, 1)}
 	signal.Notify(h.goOn, syscall.SIGCONT)
-	a.stderr = &h
-	out, err := os.Stdout.Stat()
+	out.stderr = &h
+	file, err := os.Stdout.Stat()
 	said, late := os.Stderr.Stat()
-	if err == nil && late == nil && os.SameFile(out, said) { // else nobody may read it who would have it go on
-		a.stdout = &halting{w: a.stdout, mu: h.mu, texts: h.texts, goOn: h.goOn}
+	if err == nil && late == nil && os.SameFile(file, said) { // else nobody may read it who would have it go on
+		out.stdout = &halting{w: out.stdout, mu: h.mu, texts: h.texts, goOn: h.goOn}
 	}
 }
 

@@ -17,11 +17,11 @@ import (
 
 // hollow says which targets of the lab carry no I/O: the kernel's, on servers that
 // are SIMULATED. Guests have kernels of their own.
-func (a *app) hollow() func(*inventory.Target) string {
-	if !a.lab {
+func (f *fabric) hollow() func(*inventory.Target) string {
+	if !f.opts.lab {
 		return nil
 	}
-	devices, err := labctl.Status(a.dir)
+	devices, err := labctl.Status(f.opts.dir)
 	if err != nil {
 		return nil // whoever measures will meet that
 	}
@@ -35,8 +35,8 @@ func (a *app) hollow() func(*inventory.Target) string {
 }
 
 // guests reports whether the servers of the lab that is up are guests with real kernels.
-func (a *app) guests() bool {
-	s, err := labctl.Running(a.dir)
+func (f *fabric) guests() bool {
+	s, err := labctl.Running(f.opts.dir)
 	return err == nil && s != nil && slices.ContainsFunc(s.Devices, func(d labctl.Device) bool { return d.Kind == "guest" })
 }
 
@@ -70,8 +70,8 @@ func labHosts(dir string, f *discoverFlags) error {
 }
 
 // labVCenter is where the vCenter of the lab answers that stands in for a host.
-func (a *app) labVCenter(host string) (at netip.AddrPort, sha256 string, err error) {
-	s, err := labctl.Running(a.place())
+func (f *fabric) labVCenter(host string) (at netip.AddrPort, sha256 string, err error) {
+	s, err := labctl.Running(f.opts.place())
 	if err != nil {
 		return at, "", err
 	}

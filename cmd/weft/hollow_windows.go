@@ -8,7 +8,7 @@ import (
 )
 
 // hollow says which targets of the lab carry no I/O: there is no lab.
-func (a *app) hollow() func(*inventory.Target) string { return nil }
+func (f *fabric) hollow() func(*inventory.Target) string { return nil }
 
 // labConfig finds no lab.
 func labConfig(string) (string, error) { return "", errors.New("the lab does not run on Windows") }
@@ -22,9 +22,9 @@ func labHosts(string, *discoverFlags) error {
 }
 
 // labVCenter finds none: there is no lab.
-func (a *app) labVCenter(string) (at netip.AddrPort, sha256 string, err error) {
+func (f *fabric) labVCenter(string) (at netip.AddrPort, sha256 string, err error) {
 	return at, "", errors.New("the lab does not run on Windows")
 }
 
 // guests: there is no lab on Windows.
-func (a *app) guests() bool { return false }
+func (f *fabric) guests() bool { return false }

@@ -158,7 +158,7 @@ func TestHostile(t *testing.T) {
 	}
 	devices(".")
 	timeout = hasty // and who is answered by no prompt does not wait long: only what is shown matters
-	commands := runnable((&app{}).root())
+	commands := runnable(commandTree())
 	for name := range hostileRuns {
 		if !slices.Contains(commands, name) {
 			t.Errorf("hostileRuns has %s, which is no command", name)

@@ -17,7 +17,14 @@ import (
 	"weft/plan"
 )
 
-func (a *app) hubCmd() *cobra.Command {
+// A hubCommand is weft hub.
+type hubCommand struct {
+	opts  *options
+	out   *printer
+	pages *pageServer
+}
+
+func (a *hubCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "hub", Short: "A server that keeps runs for people, pipelines and workers together",
 		Long: `hub is NATS JetStream inside weft: the store of runs that several machines share.
@@ -38,7 +45,7 @@ func placed(dir string) (*hub.Place, error) {
 	return hub.Open(dir)
 }
 
-func (a *app) hubInit(dir *string) *cobra.Command {
+func (a *hubCommand) hubInit(dir *string) *cobra.Command {
 	f := hub.Founding{}
 	cmd := &cobra.Command{
 		Use: "init", Short: "Make the directory of a hub's server", Args: exactly(),
@@ -68,26 +75,26 @@ one's directory, and carry each to its machine.`,
 	return cmd
 }
 
-func (a *app) hubMade(p *hub.Place, f hub.Founding) error {
+func (a *hubCommand) hubMade(p *hub.Place, f hub.Founding) error {
 	made := p.Made()
-	if a.json {
-		return a.encode(made)
+	if a.opts.json {
+		return a.out.encode(made)
 	}
-	fmt.Fprintf(a.stdout, "The hub's server %s is in %s. Others reach it at %s.\n", p.Name(), f.Dir, strings.Join(made.URLs, " and "))
-	fmt.Fprintf(a.stdout, "  %s  whoever has it may do everything: hand it to nobody\n", made.Admin)
+	fmt.Fprintf(a.out.stdout, "The hub's server %s is in %s. Others reach it at %s.\n", p.Name(), f.Dir, strings.Join(made.URLs, " and "))
+	fmt.Fprintf(a.out.stdout, "  %s  whoever has it may do everything: hand it to nobody\n", made.Admin)
 	if made.Authority != "" {
-		fmt.Fprintf(a.stdout, "  %s  makes certificates of further servers: keep it apart once you have them\n", made.Authority)
+		fmt.Fprintf(a.out.stdout, "  %s  makes certificates of further servers: keep it apart once you have them\n", made.Authority)
 	} else {
-		fmt.Fprintln(a.stdout, "  It speaks without TLS, on this machine alone.")
+		fmt.Fprintln(a.out.stdout, "  It speaks without TLS, on this machine alone.")
 	}
-	_, err := fmt.Fprintf(a.stdout, `Next:
+	_, err := fmt.Fprintf(a.out.stdout, `Next:
   weft hub credential add NAME --owner FABRIC --out FILE --dir %s
   weft hub serve --dir %s
 `, f.Dir, f.Dir)
 	return err
 }
 
-func (a *app) hubServe(dir *string) *cobra.Command {
+func (a *hubCommand) hubServe(dir *string) *cobra.Command {
 	var how hub.Serving
 	shown := &showing{}
 	cmd := &cobra.Command{
@@ -105,21 +112,21 @@ listens for the other servers, and one --peer for each of them.
 With --http it also shows the runs of all owners in a browser, read-only: on loopback,
 or with TLS and the hub's own certificate or --http-cert. serve prints a
 token that lets one browser in.`,
-		RunE: a.does(func(ctx context.Context, _ []string) error {
+		RunE: a.out.does(func(ctx context.Context, _ []string) error {
 			p, err := placed(*dir)
 			if err != nil {
 				return err
 			}
-			how.Note = func(text string) { a.emit(plan.Event{Type: plan.EventNote, Message: text}) }
+			how.Note = func(text string) { a.out.emit(plan.Event{Type: plan.EventNote, Message: text}) }
 			how.Ready = func(at string) {
 				text := fmt.Sprintf("The hub's server %s is ready at %s", p.Name(), at)
 				if strings.HasPrefix(at, "nats:") {
 					text += ", without TLS"
 				}
-				if a.json {
-					a.emit(plan.Event{Type: plan.EventNote, Message: text, Data: map[string]any{"url": at, "name": p.Name()}})
+				if a.opts.json {
+					a.out.emit(plan.Event{Type: plan.EventNote, Message: text, Data: map[string]any{"url": at, "name": p.Name()}})
 				} else {
-					fmt.Fprintln(a.stdout, text)
+					fmt.Fprintln(a.out.stdout, text)
 				}
 			}
 			return hubError(a.served(ctx, p, how, shown))
@@ -136,7 +143,7 @@ token that lets one browser in.`,
 }
 
 // served serves a hub, and with --http the page of its runs.
-func (a *app) served(ctx context.Context, p *hub.Place, how hub.Serving, shown *showing) error {
+func (a *hubCommand) served(ctx context.Context, p *hub.Place, how hub.Serving, shown *showing) error {
 	if shown.addr == "" {
 		return p.Serve(ctx, how)
 	}
@@ -154,7 +161,7 @@ func (a *app) served(ctx context.Context, p *hub.Place, how hub.Serving, shown *
 		page.Go(func() {
 			site, err := hubSite(p)
 			if err == nil {
-				err = a.serve(ctx, shown, "/", site)
+				err = a.pages.serve(ctx, shown, "/", site)
 			}
 			if err != nil {
 				failed <- fmt.Errorf("--http: %w", err)
@@ -199,7 +206,7 @@ func asAdmin(dir string, do func(*hub.Session) error) error {
 	return hubError(errors.Join(do(s), s.Close()))
 }
 
-func (a *app) hubStatus(dir *string) *cobra.Command {
+func (a *hubCommand) hubStatus(dir *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show how a hub is", Args: exactly(),
 		Long: `status asks a hub that is served on this machine how it is: its servers, whose runs it
@@ -214,8 +221,8 @@ that lacks something, a full disk and a full store make the exit code 3.`,
 			if err != nil {
 				return hubError(err)
 			}
-			if a.json {
-				err = a.encode(s)
+			if a.opts.json {
+				err = a.out.encode(s)
 			} else {
 				err = a.showHub(s)
 			}
@@ -227,18 +234,18 @@ that lacks something, a full disk and a full store make the exit code 3.`,
 	}
 }
 
-func (a *app) showHub(s *hub.Status) error {
-	fmt.Fprintf(a.stdout, "%s at %s, process %d, for %s\n", s.Name, s.URL, s.PID, time.Since(s.Since).Round(time.Second))
+func (a *hubCommand) showHub(s *hub.Status) error {
+	fmt.Fprintf(a.out.stdout, "%s at %s, process %d, for %s\n", s.Name, s.URL, s.PID, time.Since(s.Since).Round(time.Second))
 	if s.Certificate != nil {
-		fmt.Fprintf(a.stdout, "its own certificate is good until %s\n", s.Certificate.Format(time.DateOnly))
+		fmt.Fprintf(a.out.stdout, "its own certificate is good until %s\n", s.Certificate.Format(time.DateOnly))
 	} else {
-		fmt.Fprintln(a.stdout, "without TLS")
+		fmt.Fprintln(a.out.stdout, "without TLS")
 	}
 	for _, one := range s.Servers {
-		fmt.Fprintf(a.stdout, "server %s: %s\n", one.Name, strings.Join(one.URLs, " "))
+		fmt.Fprintf(a.out.stdout, "server %s: %s\n", one.Name, strings.Join(one.URLs, " "))
 	}
-	fmt.Fprintf(a.stdout, "%d credentials\n\n", s.Members)
-	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(a.out.stdout, "%d credentials\n\n", s.Members)
+	w := tabwriter.NewWriter(a.out.stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "OWNER\tDOCUMENTS\tLEASES HELD\tMB\tREPLICAS\tBEHIND")
 	for _, o := range s.Owners {
 		replicas, behind := 0, []string{}
@@ -253,11 +260,11 @@ func (a *app) showHub(s *hub.Status) error {
 	if err := w.Flush(); err != nil || len(s.Issues) == 0 {
 		return err
 	}
-	_, err := fmt.Fprintf(a.stdout, "\n%s\n", strings.Join(s.Issues, "\n"))
+	_, err := fmt.Fprintf(a.out.stdout, "\n%s\n", strings.Join(s.Issues, "\n"))
 	return err
 }
 
-func (a *app) hubBackup(dir *string) *cobra.Command {
+func (a *hubCommand) hubBackup(dir *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "backup DIR", Short: "Copy what a hub keeps to a new directory", Args: exactly("DIR"),
 		Long: `backup copies documents, blobs and the public keys of credentials, while the hub goes
@@ -269,7 +276,7 @@ secret: keep admin.creds and tls of the hub's directory where you keep keys.`,
 	}
 }
 
-func (a *app) hubImport(dir *string) *cobra.Command {
+func (a *hubCommand) hubImport(dir *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "import DIR", Short: "Put a backup into a hub", Args: exactly("DIR"),
 		Long: `import puts what weft hub backup wrote into a hub that has none of it, or the same. A
@@ -282,12 +289,12 @@ good again: revoke them once more.`,
 	}
 }
 
-func (a *app) copied(list []hub.Copied, err error) error {
+func (a *hubCommand) copied(list []hub.Copied, err error) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.encode(list)
+	if a.opts.json {
+		return a.out.encode(list)
 	}
 	for _, c := range list {
 		text := fmt.Sprintf("%s: %d documents, %d blobs", c.Owner, c.Documents, c.Blobs)
@@ -297,27 +304,27 @@ func (a *app) copied(list []hub.Copied, err error) error {
 		if c.There > 0 {
 			text += fmt.Sprintf("; %d were there already", c.There)
 		}
-		fmt.Fprintln(a.stdout, text)
+		fmt.Fprintln(a.out.stdout, text)
 	}
 	return nil
 }
 
 // inEffect tells that a credential was changed, and where that is in effect.
-func (a *app) inEffect(name, text string, list []hub.Effect) error {
+func (a *hubCommand) inEffect(name, text string, list []hub.Effect) error {
 	var late []string
 	for _, e := range list {
 		if !e.Done {
 			late = append(late, e.Server)
 		}
 	}
-	if a.json {
-		if err := a.encode(map[string]any{"name": name, "effects": list}); err != nil {
+	if a.opts.json {
+		if err := a.out.encode(map[string]any{"name": name, "effects": list}); err != nil {
 			return err
 		}
 	} else {
-		fmt.Fprintln(a.stdout, text)
+		fmt.Fprintln(a.out.stdout, text)
 		if list == nil {
-			fmt.Fprintln(a.stdout, "The hub does not run: it is in effect when it is started.")
+			fmt.Fprintln(a.out.stdout, "The hub does not run: it is in effect when it is started.")
 		}
 	}
 	if late == nil {
@@ -327,15 +334,15 @@ func (a *app) inEffect(name, text string, list []hub.Effect) error {
 		"a server that runs and reaches the others does so within seconds, one that does not run when it is started: weft hub status")}
 }
 
-func (a *app) members(ctx context.Context, s *hub.Session) error {
+func (a *hubCommand) members(ctx context.Context, s *hub.Session) error {
 	list, err := s.Members(ctx)
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.encode(append([]hub.Member{}, list...))
+	if a.opts.json {
+		return a.out.encode(append([]hub.Member{}, list...))
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.out.stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tKIND\tOWNER\tSITE\tSINCE\tKEY")
 	for _, m := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, m.Kind, m.Owner, m.Site, m.Made.Format(time.DateOnly), m.Key)

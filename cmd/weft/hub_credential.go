@@ -11,7 +11,7 @@ import (
 	"weft/inventory/language"
 )
 
-func (a *app) hubCredential(dir *string) *cobra.Command {
+func (a *hubCommand) hubCredential(dir *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "credential", Short: "Who may use a hub: list, add, revoke", Args: known,
 		Long: `credential lists who may use a hub. add makes a credential, revoke ends one. All of it
@@ -24,7 +24,7 @@ works while the hub runs, on every server of it, and while it does not.`,
 	return cmd
 }
 
-func (a *app) credentialAdd(dir *string) *cobra.Command {
+func (a *hubCommand) credentialAdd(dir *string) *cobra.Command {
 	var out, kind, site, owner string
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Make a credential", Args: exactly("NAME"),
@@ -52,8 +52,8 @@ nobody else. Who has it is taken for them. It is made once: weft keeps its publi
 			}
 			return asAdmin(*dir, func(s *hub.Session) error {
 				effects, err := s.Add(cmd.Context(), m, func(secret []byte) error {
-					return a.write(cmd.Context(), out, secret, outfile.Options{Secret: true, New: true})
-				}, func() { a.drop(out) })
+					return a.out.write(cmd.Context(), out, secret, outfile.Options{Secret: true, New: true})
+				}, func() { a.out.drop(out) })
 				if err != nil {
 					return err
 				}
@@ -71,7 +71,7 @@ nobody else. Who has it is taken for them. It is made once: weft keeps its publi
 	return cmd
 }
 
-func (a *app) credentialRevoke(dir *string) *cobra.Command {
+func (a *hubCommand) credentialRevoke(dir *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke NAME", Short: "End a credential", Args: exactly("NAME"),
 		Long: `revoke ends a credential. Servers hang up on who has it, and say so; one that has not

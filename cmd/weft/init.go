@@ -24,7 +24,14 @@ import (
 // What weft leaves in a directory and nobody should commit.
 const gitignore = ".weft/\n*.weftplan\n"
 
-func (a *app) initCmd() *cobra.Command {
+// An initCommand is weft init.
+type initCommand struct {
+	opts       *options
+	out        *printer
+	discoverer *discoverer
+}
+
+func (c *initCommand) command() *cobra.Command {
 	var template, from string
 	cmd := &cobra.Command{
 		Use: "init", Short: "Write files to start from: of an example, of a directory, or of a lab that is up", Args: initArgs,
@@ -38,16 +45,16 @@ not be there any more: it asks them all, as weft discover does.
 
 Templates: ` + strings.Join(examples.Names(), ", "),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.begin(cmd)
+			c.out.begin(cmd)
 			switch {
 			case from != "" && cmd.Flags().Changed("template"):
 				return usage(errors.New("--from and --template: begin with one of the two"))
 			case from == "lab":
-				return a.initFromLab(cmd.Context())
+				return c.initFromLab(cmd.Context())
 			case from != "":
-				return a.initFrom(cmd.Context(), from)
+				return c.initFrom(cmd.Context(), from)
 			}
-			return a.writeTemplate(cmd.Context(), template)
+			return c.writeTemplate(cmd.Context(), template)
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "begin with the files of this directory, or of the devices of the lab: lab")
@@ -67,7 +74,7 @@ func initArgs(_ *cobra.Command, args []string) error {
 	return usage(hint.Wrap(errors.New("usage: weft init"), "a directory is named with -C: weft -C %s init", remote.Quote(args[0])))
 }
 
-func (a *app) writeTemplate(ctx context.Context, template string) error {
+func (c *initCommand) writeTemplate(ctx context.Context, template string) error {
 	files, ok := examples.Open(template)
 	if !ok {
 		return usage(hint.Wrap(fmt.Errorf("--template: there is no template %q", template),
@@ -77,11 +84,11 @@ func (a *app) writeTemplate(ctx context.Context, template string) error {
 	if err != nil {
 		return err
 	}
-	return a.writeStart(ctx, texts)
+	return c.writeStart(ctx, texts)
 }
 
 // initFrom writes the files of another directory.
-func (a *app) initFrom(ctx context.Context, dir string) error {
+func (c *initCommand) initFrom(ctx context.Context, dir string) error {
 	var texts []document
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -106,47 +113,47 @@ func (a *app) initFrom(ctx context.Context, dir string) error {
 	if texts == nil {
 		return usage(hint.Wrap(fmt.Errorf("--from %s: no file of weft stands there", dir), "they are called NAME.weft.hcl and NAME.weftvars; an example is written by --template"))
 	}
-	return a.writeStart(ctx, texts)
+	return c.writeStart(ctx, texts)
 }
 
 // initFromLab discovers the devices of the lab that is up.
-func (a *app) initFromLab(ctx context.Context) error {
-	f := discoverFlags{out: a.dir, login: discover.Login{Become: "sudo"}}
-	if err := a.nothingInTheWay(nil); err != nil {
+func (c *initCommand) initFromLab(ctx context.Context) error {
+	f := discoverFlags{out: c.opts.dir, login: discover.Login{Become: "sudo"}}
+	if err := c.nothingInTheWay(nil); err != nil {
 		return err
 	}
 	var err error
-	if err = labHosts(a.dir, &f); err != nil {
+	if err = labHosts(c.opts.dir, &f); err != nil {
 		return err
 	}
-	a.lab = true
-	err = a.discover(ctx, f)
-	if _, no := os.Lstat(filepath.Join(a.dir, "main.weft.hcl")); no != nil {
+	c.opts.lab = true
+	err = c.discoverer.discover(ctx, f)
+	if _, no := os.Lstat(filepath.Join(c.opts.dir, "main.weft.hcl")); no != nil {
 		return err // nothing was written
 	}
-	if _, no := os.Lstat(filepath.Join(a.dir, ".gitignore")); no != nil {
-		err = errors.Join(err, writeOne(ctx, filepath.Join(a.dir, ".gitignore"), []byte(gitignore)))
+	if _, no := os.Lstat(filepath.Join(c.opts.dir, ".gitignore")); no != nil {
+		err = errors.Join(err, writeOne(ctx, filepath.Join(c.opts.dir, ".gitignore"), []byte(gitignore)))
 	}
 	return err
 }
 
 // writeStart writes files where nothing is in the way.
-func (a *app) writeStart(ctx context.Context, texts []document) error {
-	if err := os.MkdirAll(a.dir, 0o755); err != nil {
+func (c *initCommand) writeStart(ctx context.Context, texts []document) error {
+	if err := os.MkdirAll(c.opts.dir, 0o755); err != nil {
 		return fmt.Errorf("--chdir: %w", err)
 	}
-	if err := a.nothingInTheWay(texts); err != nil {
+	if err := c.nothingInTheWay(texts); err != nil {
 		return err
 	}
-	_, err := os.Lstat(filepath.Join(a.dir, ".gitignore"))
+	_, err := os.Lstat(filepath.Join(c.opts.dir, ".gitignore"))
 	ignored := err == nil
 	if !ignored {
 		texts = append(texts, document{".gitignore", []byte(gitignore)})
 	}
-	if err := writeNew(ctx, a.dir, texts); err != nil {
+	if err := writeNew(ctx, c.opts.dir, texts); err != nil {
 		return err
 	}
-	a.begun(texts, ignored)
+	c.begun(texts, ignored)
 	return nil
 }
 
@@ -172,8 +179,8 @@ func textsOf(files fs.FS) ([]document, error) {
 
 // nothingInTheWay names every file that would be overwritten, and every one
 // that would become part of the same inventory.
-func (a *app) nothingInTheWay(texts []document) error {
-	entries, err := os.ReadDir(a.dir)
+func (c *initCommand) nothingInTheWay(texts []document) error {
+	entries, err := os.ReadDir(c.opts.dir)
 	if err != nil {
 		return fmt.Errorf("--chdir: %w", err)
 	}
@@ -184,7 +191,7 @@ func (a *app) nothingInTheWay(texts []document) error {
 		}
 	}
 	for _, t := range texts {
-		if _, err := os.Lstat(filepath.Join(a.dir, t.name)); err == nil {
+		if _, err := os.Lstat(filepath.Join(c.opts.dir, t.name)); err == nil {
 			there = append(there, t.name)
 		}
 	}
@@ -219,27 +226,27 @@ func writeOne(ctx context.Context, path string, content []byte) error {
 }
 
 // begun says what was written and how to go on.
-func (a *app) begun(texts []document, ignored bool) {
-	if a.json {
+func (c *initCommand) begun(texts []document, ignored bool) {
+	if c.opts.json {
 		for _, t := range texts {
-			a.emit(plan.Event{Type: eventFile, Message: "wrote " + t.name, Data: map[string]any{"file": t.name}})
+			c.out.emit(plan.Event{Type: eventFile, Message: "wrote " + t.name, Data: map[string]any{"file": t.name}})
 		}
 		return
 	}
 	weft := []string{"weft"}
-	if a.dir == "." {
-		fmt.Fprintln(a.stdout, "Wrote:")
+	if c.opts.dir == "." {
+		fmt.Fprintln(c.out.stdout, "Wrote:")
 	} else {
-		fmt.Fprintf(a.stdout, "Wrote into %s:\n", a.dir)
-		weft = append(weft, "-C", a.dir)
+		fmt.Fprintf(c.out.stdout, "Wrote into %s:\n", c.opts.dir)
+		weft = append(weft, "-C", c.opts.dir)
 	}
 	for _, t := range texts {
-		fmt.Fprintf(a.stdout, "  %s\n", t.name)
+		fmt.Fprintf(c.out.stdout, "  %s\n", t.name)
 	}
 	if ignored {
-		fmt.Fprintf(a.stderr, "Your .gitignore stays as it is; it should list %s.\n",
+		fmt.Fprintf(c.out.stderr, "Your .gitignore stays as it is; it should list %s.\n",
 			strings.Join(strings.Fields(gitignore), " and "))
 	}
-	fmt.Fprintf(a.stdout, "\nNext:\n  %s\n  %s\n",
+	fmt.Fprintf(c.out.stdout, "\nNext:\n  %s\n  %s\n",
 		remote.Quote(append(slices.Clone(weft), "validate")...), remote.Quote(append(weft, "graph")...))
 }

@@ -28,7 +28,7 @@ func (signalled) Is(target error) bool { return target == context.Canceled }
 
 // endNow ends weft without waiting for anything. The stream of events ends in its summary.
 func (a *app) endNow(s os.Signal) {
-	a.summary(exitInterrupted, hint.Wrap(fmt.Errorf("interrupted: %w, again: weft ended at once", signalled{s}),
+	a.out.summary(exitInterrupted, hint.Wrap(fmt.Errorf("interrupted: %w, again: weft ended at once", signalled{s}),
 		"devices revert what was being changed by their own timers; see weft rollout status and weft plan"))
 	os.Exit(exitInterrupted)
 }
@@ -54,8 +54,8 @@ func (a *app) listen() (_ context.Context, stop func()) {
 				case ending && s == os.Interrupt:
 					a.endNow(s)
 				case ending: // timeout(1) and others send SIGTERM to weft and again to its process group
-				case s == os.Interrupt && a.pauses.Ask():
-					a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "interrupted: what was begun is finished, and nothing more is begun; a second Ctrl-C puts back what is being changed"})
+				case s == os.Interrupt && a.executor.pauses.Ask():
+					a.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "interrupted: what was begun is finished, and nothing more is begun; a second Ctrl-C puts back what is being changed"})
 				default:
 					ending = true
 					end(signalled{s})

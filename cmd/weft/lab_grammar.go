@@ -14,7 +14,7 @@ import (
 	"weft/internal/lab"
 )
 
-func (a *app) labGrammar() *cobra.Command {
+func (a *labCommand) labGrammar() *cobra.Command {
 	return &cobra.Command{
 		Use: "grammar [OS]", Short: "Show every line that simulated switches accept, with its source; no lab needed",
 		Long: `grammar prints the lines that simulated switches accept, where each is typed, the
@@ -43,10 +43,10 @@ In a line {a|b} is a choice, [a] may be left out, and <0-7> is a value.`,
 				}
 				all = append(all, lines...)
 			}
-			if a.json {
-				return a.encode(all)
+			if a.opts.json {
+				return a.out.encode(all)
 			}
-			return printGrammar(a.stdout, all)
+			return printGrammar(a.out.stdout, all)
 		},
 	}
 }

@@ -23,7 +23,7 @@ import (
 	"weft/plan"
 )
 
-func (a *app) labCmd() *cobra.Command {
+func (a *labCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "lab", Short: "SIMULATED switches and servers for the files of this directory",
 		Long: `lab runs simulated devices for everything the files describe: switches that parse
@@ -41,7 +41,7 @@ them.`,
 // it is swept.
 const labGCPercent = 300
 
-func (a *app) labUp() *cobra.Command {
+func (a *labCommand) labUp() *cobra.Command {
 	var detach, real bool
 	cmd := &cobra.Command{
 		Use: "up", Short: "Start the lab", Args: exactly(),
@@ -55,7 +55,7 @@ nothing here proves the MTU or the state of their ports. The data centre bridgin
 and the pause of the cards are a STAND-IN that keeps settings; RDMA that they would do
 themselves is done by Soft-RoCE or Soft-iWARP. That needs Linux, root, QEMU and
 debootstrap; the first time the image is built, which takes some minutes.`,
-		RunE: a.does(func(ctx context.Context, _ []string) error {
+		RunE: a.out.does(func(ctx context.Context, _ []string) error {
 			if real {
 				if err := lab.Real(); err != nil {
 					return err
@@ -66,11 +66,11 @@ debootstrap; the first time the image is built, which takes some minutes.`,
 			}
 			// Simulated shells leave a lot behind, and not much stays of it.
 			debug.SetGCPercent(labGCPercent)
-			m, err := a.load()
+			m, err := a.project.load()
 			if err != nil {
 				return err
 			}
-			l, err := lab.Start(ctx, m, lab.Options{Dir: a.dir, Log: a.stderr, Real: real, Lacks: shortOf(m, real).lines(m, a.dir), Agents: a.agents.Open})
+			l, err := lab.Start(ctx, m, lab.Options{Dir: a.opts.dir, Log: a.out.stderr, Real: real, Lacks: shortOf(m, real).lines(m, a.opts.dir), Agents: a.fabric.agents.Open})
 			if err != nil {
 				return err
 			}
@@ -83,13 +83,13 @@ debootstrap; the first time the image is built, which takes some minutes.`,
 	return cmd
 }
 
-func (a *app) labIsUp(s *labctl.State) {
+func (a *labCommand) labIsUp(s *labctl.State) {
 	for _, text := range s.Lacks {
-		a.say("! " + text)
+		a.out.say("! " + text)
 	}
-	a.say(fmt.Sprintf("The lab is up: %s on loopback. Use it with --lab; stop it with: weft -C %s lab down", s.Describe(), a.dir))
+	a.out.say(fmt.Sprintf("The lab is up: %s on loopback. Use it with --lab; stop it with: weft -C %s lab down", s.Describe(), a.opts.dir))
 	for _, w := range s.Without {
-		a.say("! " + w)
+		a.out.say("! " + w)
 	}
 }
 
@@ -97,27 +97,27 @@ func (a *app) labIsUp(s *labctl.State) {
 const eventLab plan.EventType = "lab_device"
 
 // detach runs the lab in a process of its own and waits until it is up.
-func (a *app) detach(ctx context.Context, real bool) error {
+func (a *labCommand) detach(ctx context.Context, real bool) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	log, err := labctl.CreateLog(a.dir)
+	log, err := labctl.CreateLog(a.opts.dir)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	args := []string{"-C", a.dir}
-	for _, v := range a.vars {
+	args := []string{"-C", a.opts.dir}
+	for _, v := range a.opts.vars {
 		args = append(args, "--var", v)
 	}
-	for _, f := range a.varFiles {
+	for _, f := range a.opts.varFiles {
 		args = append(args, "--var-file", f)
 	}
 	args = append(args, "lab", "up")
 	if real {
 		args = append(args, "--real")
-		fmt.Fprintf(a.stderr, "Guests are booting, which takes minutes; what happens is written to %s\n", log.Name())
+		fmt.Fprintf(a.out.stderr, "Guests are booting, which takes minutes; what happens is written to %s\n", log.Name())
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Stdout, cmd.Stderr = log, log
@@ -136,28 +136,28 @@ func (a *app) detach(ctx context.Context, real bool) error {
 			return errors.Join(ctx.Err(), cmd.Process.Signal(syscall.SIGTERM))
 		case <-time.After(50 * time.Millisecond):
 		}
-		if s, err := labctl.Running(a.dir); err == nil && s != nil && s.PID == cmd.Process.Pid {
+		if s, err := labctl.Running(a.opts.dir); err == nil && s != nil && s.PID == cmd.Process.Pid {
 			a.labIsUp(s)
 			return nil
 		}
 	}
 }
 
-func (a *app) labStatus() *cobra.Command {
+func (a *labCommand) labStatus() *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show the devices of the lab, and what passed the planes of guests", Args: exactly(),
-		RunE: a.does(func(_ context.Context, _ []string) error {
-			devices, err := labctl.Status(a.dir)
+		RunE: a.out.does(func(_ context.Context, _ []string) error {
+			devices, err := labctl.Status(a.opts.dir)
 			if err != nil {
 				return a.noLab(err)
 			}
-			if a.json {
+			if a.opts.json {
 				for _, d := range devices {
-					a.emit(plan.Event{Type: eventLab, Message: d.Name + " is a device of the lab", Data: map[string]any{"lab": d}})
+					a.out.emit(plan.Event{Type: eventLab, Message: d.Name + " is a device of the lab", Data: map[string]any{"lab": d}})
 				}
 				return nil
 			}
-			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+			w := tabwriter.NewWriter(a.out.stdout, 0, 0, 2, ' ', 0)
 			for _, d := range devices {
 				state := "runs"
 				if !d.Running {
@@ -178,12 +178,12 @@ func (a *app) labStatus() *cobra.Command {
 	}
 }
 
-func (a *app) labSSH() *cobra.Command {
+func (a *labCommand) labSSH() *cobra.Command {
 	return &cobra.Command{
 		Use: "ssh HOST [COMMAND…]", Short: "Log in to a server of the lab as root, with the ssh of this machine",
 		Annotations: noEvents(), Args: counted(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := labctl.Running(a.dir)
+			s, err := labctl.Running(a.opts.dir)
 			if err != nil {
 				return err
 			}
@@ -191,8 +191,8 @@ func (a *app) labSSH() *cobra.Command {
 				return a.noLab(errors.New("no lab is up for this directory"))
 			}
 			ssh := exec.CommandContext(cmd.Context(), "ssh",
-				append([]string{"-F", filepath.Join(a.dir, ".weft", "lab", "ssh_config"), "-l", "root"}, args...)...)
-			ssh.Stdin, ssh.Stdout, ssh.Stderr = a.stdin, stream(a.stdout), stream(a.stderr)
+				append([]string{"-F", filepath.Join(a.opts.dir, ".weft", "lab", "ssh_config"), "-l", "root"}, args...)...)
+			ssh.Stdin, ssh.Stdout, ssh.Stderr = a.out.stdin, stream(a.out.stdout), stream(a.out.stderr)
 			if err := ssh.Run(); err != nil {
 				return fmt.Errorf("ssh %s: %w", args[0], err)
 			}
@@ -201,25 +201,25 @@ func (a *app) labSSH() *cobra.Command {
 	}
 }
 
-func (a *app) labDown() *cobra.Command {
+func (a *labCommand) labDown() *cobra.Command {
 	return &cobra.Command{
 		Use: "down", Short: "Stop the lab and everything it started", Args: exactly(),
-		RunE: a.does(func(ctx context.Context, _ []string) error {
-			if err := labctl.Down(ctx, a.dir); err != nil {
+		RunE: a.out.does(func(ctx context.Context, _ []string) error {
+			if err := labctl.Down(ctx, a.opts.dir); err != nil {
 				return err
 			}
-			a.say("The lab is down.")
+			a.out.say("The lab is down.")
 			return nil
 		}),
 	}
 }
 
-func (a *app) labEdit() *cobra.Command {
+func (a *labCommand) labEdit() *cobra.Command {
 	return &cobra.Command{
 		Use: "edit HOST LINE…", Short: "Type configuration lines on a simulated switch, as another administrator would by hand",
 		Args: counted(cobra.MinimumNArgs(2)),
-		RunE: a.does(func(_ context.Context, args []string) error {
-			if err := labctl.Edit(a.dir, args[0], args[1:]...); err != nil {
+		RunE: a.out.does(func(_ context.Context, args []string) error {
+			if err := labctl.Edit(a.opts.dir, args[0], args[1:]...); err != nil {
 				return a.noLab(err)
 			}
 			return nil
@@ -227,14 +227,14 @@ func (a *app) labEdit() *cobra.Command {
 	}
 }
 
-func (a *app) labStop() *cobra.Command {
+func (a *labCommand) labStop() *cobra.Command {
 	return &cobra.Command{
 		Use: "fault HOST FAULT", Short: "Make something break on a simulated device",
 		Long: "fault makes something break on a simulated device, or mends it:\n\n  " + strings.Join(labctl.Faults(), "\n  ") +
 			"\n\nOn a guest with a real kernel:\n\n  " + strings.Join(labctl.GuestFaults(), "\n  "),
 		Args: exactly("HOST", "FAULT"),
-		RunE: a.does(func(_ context.Context, args []string) error {
-			if err := labctl.Fault(a.dir, args[0], args[1]); err != nil {
+		RunE: a.out.does(func(_ context.Context, args []string) error {
+			if err := labctl.Fault(a.opts.dir, args[0], args[1]); err != nil {
 				return a.noLab(err)
 			}
 			return nil
@@ -244,9 +244,9 @@ func (a *app) labStop() *cobra.Command {
 
 // noLab says what to do where the lab could not be asked. What it answered
 // speaks for itself.
-func (a *app) noLab(err error) error {
+func (a *labCommand) noLab(err error) error {
 	if errors.As(err, new(*labctl.RefusedError)) {
 		return err
 	}
-	return hint.Wrap(err, "is the lab up? weft -C %s lab up --detach", a.dir)
+	return hint.Wrap(err, "is the lab up? weft -C %s lab up --detach", a.opts.dir)
 }

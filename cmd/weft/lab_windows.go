@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) labCmd() *cobra.Command {
+func (a *labCommand) command() *cobra.Command {
 	return &cobra.Command{
 		Use: "lab", Short: "SIMULATED switches and servers: not on Windows",
 		RunE: func(*cobra.Command, []string) error {
@@ -15,7 +15,7 @@ func (a *app) labCmd() *cobra.Command {
 	}
 }
 
-func (a *app) rehearseCmd() *cobra.Command {
+func (c *rehearseCommand) command() *cobra.Command {
 	return &cobra.Command{
 		Use: "rehearse", Short: "Carry everything out on a twin first: not on Windows",
 		RunE: func(*cobra.Command, []string) error {

@@ -35,7 +35,7 @@ func onStdout(name string) bool {
 
 // outputs checks the files that a command is to write, before it reads a device: what cannot
 // be written is refused. Where one goes to standard output, all text goes to standard error.
-func (a *app) outputs(cmd *cobra.Command) error {
+func (p *printer) outputs(cmd *cobra.Command) error {
 	var errs []error
 	streams := 0
 	sign := cmd.Flags().Lookup("sign")
@@ -55,7 +55,7 @@ func (a *app) outputs(cmd *cobra.Command) error {
 			} else {
 				var err error
 				if slices.Contains(traits, inChdir) {
-					name = a.inDir(name)
+					name = p.opts.inDir(name)
 				}
 				if file, err = outfile.Check(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // its folder may be made
 					errs = append(errs, hint.Wrap(fmt.Errorf("--%s: %w", f.Name, err), "%s", hint.Of(err)))
@@ -79,7 +79,7 @@ func (a *app) outputs(cmd *cobra.Command) error {
 		return usage(err)
 	}
 	if streams > 0 {
-		a.document, a.stdout = stream(a.stdout), a.stderr
+		p.document, p.stdout = stream(p.stdout), p.stderr
 	}
 	return nil
 }
@@ -93,11 +93,11 @@ func namesOf(f *pflag.Flag) []string {
 }
 
 // write writes a file that the user named.
-func (a *app) write(ctx context.Context, name string, text []byte, o outfile.Options) error {
+func (p *printer) write(ctx context.Context, name string, text []byte, o outfile.Options) error {
 	if !onStdout(name) {
 		return outfile.Write(ctx, name, text, o)
 	}
-	_, err := a.document.Write(text)
+	_, err := p.document.Write(text)
 	return err
 }
 
@@ -111,7 +111,7 @@ func isFile(name string) bool {
 }
 
 // drop removes a file that write has created.
-func (a *app) drop(name string) {
+func (p *printer) drop(name string) {
 	if !onStdout(name) {
 		_ = outfile.Remove(name) // the error that is being reported matters more
 	}

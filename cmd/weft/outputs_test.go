@@ -31,7 +31,7 @@ func TestOutputFlags(t *testing.T) {
 			each(sub)
 		}
 	}
-	each((&app{}).root())
+	each(commandTree())
 	if seen < 9 {
 		t.Errorf("only %d flags were found", seen)
 	}
@@ -53,5 +53,5 @@ func TestHelpStandsAlone(t *testing.T) {
 			each(sub)
 		}
 	}
-	each((&app{}).root())
+	each(commandTree())
 }

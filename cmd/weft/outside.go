@@ -22,7 +22,7 @@ import (
 // outsideOf finds out what applying a saved plan would use of this machine.
 // It reads neither the environment nor files for the plan, and runs nothing
 // of it.
-func (a *app) outsideOf(ctx context.Context, saved *plan.Plan) *view.Outside {
+func (sho *showCommand) outsideOf(ctx context.Context, saved *plan.Plan) *view.Outside {
 	sources := sourcesOf(saved)
 	o := &view.Outside{Taken: []view.Taken{}, Hosts: []view.Host{}}
 	for _, u := range language.Uses(sources, saved.Inputs) {
@@ -51,7 +51,7 @@ func (a *app) outsideOf(ctx context.Context, saved *plan.Plan) *view.Outside {
 		o.Unknown = append(o.Unknown, "not all hosts are known without what the files take from this machine: "+d.Summary+where)
 		break
 	}
-	a.hostsOf(ctx, m, o, !diags.HasErrors())
+	sho.hostsOf(ctx, m, o, !diags.HasErrors())
 	return o
 }
 
@@ -78,8 +78,8 @@ func taken(c language.Call) string {
 
 // hostsOf adds the devices of a model; resolve says whether their names may be
 // asked about.
-func (a *app) hostsOf(ctx context.Context, m *inventory.Model, o *view.Outside, resolve bool) {
-	p := run.Access{Simulated: a.lab}.Of(m)
+func (sho *showCommand) hostsOf(ctx context.Context, m *inventory.Model, o *view.Outside, resolve bool) {
+	p := run.Access{Simulated: sho.opts.lab}.Of(m)
 	var targets []ssh.Target
 	add := func(device string, t ssh.Target, login *inventory.Credential) {
 		h := view.Host{Device: device, Name: t.Name, Port: t.Port, User: t.User, Become: t.Become}
@@ -108,13 +108,13 @@ func (a *app) hostsOf(ctx context.Context, m *inventory.Model, o *view.Outside, 
 			o.Hosts[i].Error = "its host comes from the environment of whoever applies the plan"
 		}
 	}
-	if a.untrusted {
+	if sho.opts.untrusted {
 		o.Unknown = append(o.Unknown, "how hosts would be reached: WEFT_UNTRUSTED lets nothing be asked about that")
 	}
-	if !resolve || a.untrusted {
+	if !resolve || sho.opts.untrusted {
 		return
 	}
-	ways, err := a.waysTo(ctx, o.Hosts, targets)
+	ways, err := sho.waysTo(ctx, o.Hosts, targets)
 	if err != nil {
 		o.Unknown = append(o.Unknown, fmt.Sprintf("how hosts would be reached: %v", err))
 		return
@@ -141,14 +141,14 @@ func (a *app) hostsOf(ctx context.Context, m *inventory.Model, o *view.Outside, 
 
 // waysTo finds out how hosts without an error would be reached; one that cannot
 // be gets an error.
-func (a *app) waysTo(ctx context.Context, hosts []view.Host, targets []ssh.Target) ([]ssh.Way, error) {
-	dialer, err := a.dialer()
+func (sho *showCommand) waysTo(ctx context.Context, hosts []view.Host, targets []ssh.Target) ([]ssh.Way, error) {
+	dialer, err := sho.fabric.dialer()
 	if err != nil {
 		return nil, err
 	}
 	ways := make([]ssh.Way, len(targets))
 	var work sync.WaitGroup
-	slots := make(chan struct{}, max(a.parallelism, 1))
+	slots := make(chan struct{}, max(sho.opts.parallelism, 1))
 	for i, t := range targets {
 		if hosts[i].Error != "" {
 			continue

@@ -70,7 +70,7 @@ func spans(page string) []string {
 }
 
 func commandTree() *cobra.Command {
-	return (&app{stdout: io.Discard, stderr: io.Discard, stdin: strings.NewReader("")}).root()
+	return newApp(strings.NewReader(""), io.Discard, io.Discard, nil).root()
 }
 
 // lacks says what of a command line weft does not have; "": it has all.

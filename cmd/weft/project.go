@@ -7,36 +7,40 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing/fstest"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"weft/internal/findings"
 	"weft/internal/hint"
-	"weft/internal/remote/ssh"
-	"weft/internal/run"
-	"weft/internal/view"
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/inventory/language"
 	"weft/modules"
-	"weft/plan"
 )
 
-// load reads the model and reports what is wrong with it.
-func (a *app) load() (*inventory.Model, error) {
-	fsys, err := a.files()
-	if err != nil {
-		return nil, err
-	}
-	return a.loadFrom(fsys, nil)
+// A project is the files of --chdir.
+type project struct {
+	opts *options
+	out  *printer
 }
 
-func (a *app) loadFrom(fsys fs.FS, values map[string]json.RawMessage) (*inventory.Model, error) {
-	m, diags, err := a.parse(fsys, values)
+// load reads the model and reports what is wrong with it.
+func (p *project) load() (*inventory.Model, error) {
+	fsys, err := p.fs()
 	if err != nil {
 		return nil, err
 	}
-	return m, a.report(m, diags)
+	return p.loadFrom(fsys, nil)
+}
+
+func (p *project) loadFrom(fsys fs.FS, values map[string]json.RawMessage) (*inventory.Model, error) {
+	m, diags, err := p.parse(fsys, values)
+	if err != nil {
+		return nil, err
+	}
+	return m, p.out.diagnose(m, diags)
 }
 
 // readFiles reads files in the whole language: with the blocks that kinds declare.
@@ -46,15 +50,15 @@ func readFiles(fsys fs.FS, o language.Options) (*inventory.Model, hcl.Diagnostic
 }
 
 // parse reads the model and what is wrong with it, and reports nothing.
-func (a *app) parse(fsys fs.FS, values map[string]json.RawMessage) (*inventory.Model, hcl.Diagnostics, error) {
-	o := language.Options{Vars: a.vars, LookupEnv: os.LookupEnv, Values: values, Secrets: os.DirFS(a.dir), Untrusted: a.untrusted}
-	if a.untrusted {
+func (p *project) parse(fsys fs.FS, values map[string]json.RawMessage) (*inventory.Model, hcl.Diagnostics, error) {
+	o := language.Options{Vars: p.opts.vars, LookupEnv: os.LookupEnv, Values: values, Secrets: os.DirFS(p.opts.dir), Untrusted: p.opts.untrusted}
+	if p.opts.untrusted {
 		o.Secrets = fstest.MapFS{}
 	}
-	for _, name := range a.varFiles {
-		text, err := a.varFile(fsys, name)
+	for _, name := range p.opts.varFiles {
+		text, err := p.varFile(fsys, name)
 		if err != nil {
-			return nil, nil, hint.Wrap(fmt.Errorf("--var-file: %w", err), "a relative path is looked up in --chdir (%s)", a.dir)
+			return nil, nil, hint.Wrap(fmt.Errorf("--var-file: %w", err), "a relative path is looked up in --chdir (%s)", p.opts.dir)
 		}
 		o.VarFiles = append(o.VarFiles, language.VarFile{Name: name, Content: text})
 	}
@@ -63,7 +67,7 @@ func (a *app) parse(fsys fs.FS, values map[string]json.RawMessage) (*inventory.M
 		if errors.As(err, &at) {
 			err = at.Err
 		}
-		return nil, nil, fmt.Errorf("--chdir %s: %w", a.dir, err)
+		return nil, nil, fmt.Errorf("--chdir %s: %w", p.opts.dir, err)
 	}
 	m, diags := readFiles(fsys, o)
 	return m, diags, nil
@@ -71,135 +75,57 @@ func (a *app) parse(fsys fs.FS, values map[string]json.RawMessage) (*inventory.M
 
 // varFile reads a file of values. One in the directory of files that are not
 // trusted is read as these are.
-func (a *app) varFile(fsys fs.FS, name string) ([]byte, error) {
+func (p *project) varFile(fsys fs.FS, name string) ([]byte, error) {
 	switch {
 	case filepath.IsAbs(name):
 		return os.ReadFile(name)
-	case a.untrusted:
+	case p.opts.untrusted:
 		return fs.ReadFile(fsys, filepath.ToSlash(filepath.Clean(name)))
 	}
-	return os.ReadFile(filepath.Join(a.dir, name))
-}
-
-// report shows diagnostics; it returns an error when one of them is.
-func (a *app) report(m *inventory.Model, diags hcl.Diagnostics) error {
-	if a.json {
-		for _, d := range diags {
-			a.emit(diagnosticEvent(d))
-		}
-	} else if len(diags) > 0 {
-		a.names = namesIn(m)
-		if err := view.Diagnostics(a.stderr, a.style(a.stderr), m.Files, diags); err != nil {
-			return err
-		}
-	}
-	if diags.HasErrors() {
-		return &quietError{exitError}
-	}
-	return nil
-}
-
-func diagnosticEvent(d *hcl.Diagnostic) plan.Event {
-	e := plan.Event{Type: plan.EventDiagnostic, Level: "error", Message: d.Summary,
-		Data: map[string]any{"summary": d.Summary, "detail": d.Detail}}
-	if d.Severity == hcl.DiagWarning {
-		e.Level = "warn"
-	}
-	if d.Subject != nil {
-		e.Data["range"] = view.Place(*d.Subject)
-	}
-	return e
-}
-
-// open expands a model and makes its devices dialable. Nothing is dialled.
-func (a *app) open(m *inventory.Model) (*run.Site, error) {
-	access, err := a.access()
-	if err != nil {
-		return nil, err
-	}
-	access.Settle, access.Say = a.settle, a.says
-	a.names = namesIn(m)
-	s, diags := access.Open(m)
-	if err := a.report(m, diags); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-// visit loads the files and reaches their devices.
-func (a *app) visit() (*run.Site, error) {
-	m, err := a.load()
-	if err != nil {
-		return nil, err
-	}
-	return a.reach(m)
-}
-
-// reach makes the devices of a model dialable for what changes none of them:
-// what is described and not managed yet does not matter to it.
-func (a *app) reach(m *inventory.Model) (*run.Site, error) {
-	access, err := a.access()
-	if err != nil {
-		return nil, err
-	}
-	a.names = namesIn(m)
-	s, _ := access.Open(m)
-	return s, nil
-}
-
-// namesIn are the names of devices and ports that errors and findings repeat: those that differ
-// in nothing else are shown as one.
-func namesIn(m *inventory.Model) findings.Names {
-	n := findings.Names{}
-	for _, s := range m.Servers {
-		n.Add(s.Addr, s.Host)
-	}
-	for _, s := range m.Switches {
-		n.Add(s.Addr, s.Host)
-	}
-	for _, t := range m.Targets {
-		n.Add(t.Addr)
-	}
-	for _, l := range m.Links {
-		n.Add(l.From.Port, l.To.Port)
-	}
-	return n
-}
-
-// access is how this command reaches devices.
-func (a *app) access() (run.Access, error) {
-	if a.untrusted {
-		return run.Access{Simulated: a.lab, Agents: a.agents, Version: version(), Parallelism: a.parallelism, Emit: a.emit, Closed: errUntrusted()}, nil
-	}
-	dialer, err := a.dialer()
-	return run.Access{Dialer: dialer, Simulated: a.lab, Agents: a.agents, Records: a.runs(), Version: version(),
-		Parallelism: a.parallelism, Emit: a.emit, Hollow: a.hollow, VCenter: a.labVCenter}, err
+	return os.ReadFile(filepath.Join(p.opts.dir, name))
 }
 
 // expand makes resources of a model, and reports what of it weft cannot bring
 // about whatever the devices say.
-func (a *app) expand(m *inventory.Model, env modules.Env) (*modules.Fleet, error) {
+func (p *project) expand(m *inventory.Model, env modules.Env) (*modules.Fleet, error) {
 	fleet, diags := modules.Expand(m, env)
-	return fleet, a.report(m, diags)
+	return fleet, p.out.diagnose(m, diags)
 }
 
-// says shows what a device has to say while something takes long.
-func (a *app) says(device, text string) {
-	a.emit(plan.Event{Type: plan.EventHeartbeat, Device: device, Message: text})
-}
-
-func (a *app) dialer() (*ssh.Dialer, error) {
-	c := ssh.Config{Warn: func(text string) { a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: text}) }}
-	if a.lab {
-		config, err := labConfig(a.place())
-		if err != nil {
-			return nil, err
-		}
-		if config == "" {
-			return nil, &codeError{exitUnreachable, hint.Wrap(errors.New("no lab is up for this directory"),
-				"start one with: weft -C %s lab up --detach", a.dir)}
-		}
-		c.ConfigFile = config
+// problems is all that is wrong with the files.
+func (p *project) problems() (*inventory.Model, hcl.Diagnostics, error) {
+	fsys, err := p.fs()
+	if err != nil {
+		return nil, nil, err
 	}
-	return ssh.NewDialer(c), nil
+	m, diags, err := p.parse(fsys, nil)
+	if err != nil || diags.HasErrors() {
+		return m, diags, err
+	}
+	_, more := modules.Expand(m, offline())
+	return m, append(diags, more...), nil
+}
+
+// declared are the names of the blocks of a type; nothing is evaluated for that.
+func (p *project) declared(kind string) []string {
+	m, _ := readFiles(os.DirFS(p.opts.dir), language.Options{LookupEnv: os.LookupEnv})
+	var names []string
+	for _, f := range m.Files {
+		body, ok := f.Body.(*hclsyntax.Body)
+		if !ok {
+			continue // a broken file
+		}
+		for _, b := range body.Blocks {
+			if b.Type == kind && len(b.Labels) == 1 {
+				names = append(names, b.Labels[0])
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// variables are the names of those that the files declare, each with "=".
+func (p *project) variables() []string {
+	return slice.Map(p.declared("variable"), func(name string) string { return name + "=" })
 }

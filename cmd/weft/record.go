@@ -15,7 +15,14 @@ import (
 	"weft/switches"
 )
 
-func (a *app) recordCmd() *cobra.Command {
+// A recordCommand is weft record.
+type recordCommand struct {
+	opts   *options
+	out    *printer
+	fabric *fabric
+}
+
+func (rec *recordCommand) command() *cobra.Command {
 	var file string
 	var anonymous bool
 	cmd := &cobra.Command{
@@ -34,7 +41,7 @@ give it away: it still shows how many ports, VLANs and policies there are.
 
 ` + selectorHelp,
 		Args: exactly("SWITCH"),
-		RunE: a.does(func(ctx context.Context, args []string) error { return a.recordSwitch(ctx, args[0], file, anonymous) }),
+		RunE: rec.out.does(func(ctx context.Context, args []string) error { return rec.recordSwitch(ctx, args[0], file, anonymous) }),
 	}
 	cmd.Flags().StringVarP(&file, "out", "o", "", "write to this file, which must not exist, instead of to stdout")
 	output(cmd.Flags(), "out")
@@ -42,11 +49,11 @@ give it away: it still shows how many ports, VLANs and policies there are.
 	return cmd
 }
 
-func (a *app) recordSwitch(ctx context.Context, selector, file string, anonymous bool) error {
-	if a.json && file == "" {
+func (rec *recordCommand) recordSwitch(ctx context.Context, selector, file string, anonymous bool) error {
+	if rec.opts.json && file == "" {
 		return usage(errors.New("record writes the text itself: with --json, name a file with -o"))
 	}
-	p, err := a.visit()
+	p, err := rec.fabric.visit()
 	if err != nil {
 		return err
 	}
@@ -65,7 +72,7 @@ func (a *app) recordSwitch(ctx context.Context, selector, file string, anonymous
 		return usage(fmt.Errorf("record takes one switch, and %s stands for %s", selector, text.Few(devices, ", ")))
 	}
 	var secrets []string
-	if c := sw.Credential; c != nil && c.Password != nil && !a.lab {
+	if c := sw.Credential; c != nil && c.Password != nil && !rec.opts.lab {
 		secret, err := c.Password.Read()
 		if err != nil {
 			return fmt.Errorf("read the password of %s, which is to be taken out: %w", sw.Addr, err)
@@ -80,10 +87,10 @@ func (a *app) recordSwitch(ctx context.Context, selector, file string, anonymous
 		return fmt.Errorf("%s: %w", sw.Addr, err)
 	}
 	if file == "" {
-		_, err = fmt.Fprint(a.stdout, content)
+		_, err = fmt.Fprint(rec.out.stdout, content)
 		return err
 	}
-	if err := a.write(ctx, file, []byte(content), outfile.Options{New: true}); err != nil {
+	if err := rec.out.write(ctx, file, []byte(content), outfile.Options{New: true}); err != nil {
 		return hint.Wrap(fmt.Errorf("record: %w", err), "%s", cmp.Or(hint.Of(err), "name a new file with -o"))
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -31,10 +30,12 @@ switch "a" {
 	}
 	t.Setenv("WEFT_SWITCH_PASSWORD", "lab")
 	t.Setenv("HOME", dir)
-	a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, dir: dir, parallelism: 1}
+	p := newServices(nil, io.Discard, io.Discard, nil)
+	p.opts.dir, p.opts.parallelism = dir, 1
+	c := &recordCommand{opts: p.opts, out: p.out, fabric: p.fabric}
 	ctx, end := context.WithCancelCause(t.Context())
 	end(signalled{os.Interrupt})
-	err := a.recordSwitch(ctx, "switch.a", "", false)
+	err := c.recordSwitch(ctx, "switch.a", "", false)
 	if err == nil || err.Error() != "interrupted while asking switch.a, nothing is written: interrupt signal received" || exitCode(ctx, err) != exitInterrupted {
 		t.Errorf("%v, exit %d", err, exitCode(ctx, err))
 	}

@@ -21,7 +21,7 @@ import (
 	"weft/plan"
 )
 
-func (a *app) rehearseCmd() *cobra.Command {
+func (c *rehearseCommand) command() *cobra.Command {
 	var real bool
 	cmd := &cobra.Command{
 		Use: "rehearse", Short: "Carry everything out on a twin of the devices first", Args: exactly(),
@@ -45,13 +45,13 @@ What it cannot show is said at the end.`,
 					return err
 				}
 			}
-			a.lab = true
-			a.begin(cmd)
-			m, err := a.load()
+			c.opts.lab = true
+			c.out.begin(cmd)
+			m, err := c.project.load()
 			if err != nil {
 				return err
 			}
-			return a.onTwin(cmd.Context(), m, real)
+			return c.onTwin(cmd.Context(), m, real)
 		},
 	}
 	cmd.Flags().BoolVar(&real, "real", false, "servers are guests with real kernels")
@@ -60,8 +60,8 @@ What it cannot show is said at the end.`,
 
 // onTwin rehearses on a lab of its own, in a directory of its own, which stays
 // where something went wrong.
-func (a *app) onTwin(ctx context.Context, m *inventory.Model, real bool) (err error) {
-	base := filepath.Join(a.dir, ".weft")
+func (c *rehearseCommand) onTwin(ctx context.Context, m *inventory.Model, real bool) (err error) {
+	base := filepath.Join(c.opts.dir, ".weft")
 	if err := os.MkdirAll(base, 0o700); err != nil {
 		return fmt.Errorf("rehearse: %w", err)
 	}
@@ -69,15 +69,15 @@ func (a *app) onTwin(ctx context.Context, m *inventory.Model, real bool) (err er
 	if err != nil {
 		return fmt.Errorf("rehearse: %w", err)
 	}
-	for _, text := range shortOf(m, real).inTwin(m, a.dir) {
-		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: text})
+	for _, text := range shortOf(m, real).inTwin(m, c.opts.dir) {
+		c.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: text})
 	}
-	a.note("starts the twin")
+	c.note("starts the twin")
 	log := io.Discard
-	if real && !a.json { // guests boot for minutes
-		log = a.stderr
+	if real && !c.opts.json { // guests boot for minutes
+		log = c.out.stderr
 	}
-	twin, err := lab.Start(ctx, m, lab.Options{Dir: dir, Log: log, Real: real, Agents: a.agents.Open})
+	twin, err := lab.Start(ctx, m, lab.Options{Dir: dir, Log: log, Real: real, Agents: c.fabric.agents.Open})
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
@@ -86,71 +86,71 @@ func (a *app) onTwin(ctx context.Context, m *inventory.Model, real bool) (err er
 			err = errors.Join(stopped, os.RemoveAll(dir))
 			return
 		}
-		fmt.Fprintf(a.stderr, "  what happened is kept in %s\n", filepath.Join(dir, ".weft", "store"))
+		fmt.Fprintf(c.out.stderr, "  what happened is kept in %s\n", filepath.Join(dir, ".weft", "store"))
 	}()
-	a.twin, a.rehearsal = dir, &rehearsal{real: real, spared: map[string]bool{}, lacks: map[string]bool{}}
-	if err := a.perform(ctx); err != nil {
+	c.opts.twin, c.planner.rehearsal = dir, &rehearsal{real: real, spared: map[string]bool{}, lacks: map[string]bool{}}
+	if err := c.perform(ctx); err != nil {
 		return err
 	}
-	if !a.json {
+	if !c.opts.json {
 		applied := "everything was applied"
 		if len(m.Rollouts) > 0 {
 			applied = "every phase was applied, and no gate stopped it"
 		}
-		view.Rehearsed(a.stdout, a.style(a.stdout), twin.State().Describe(), applied, a.rehearsal.unjudged(), a.rehearsal.missing(), real)
+		view.Rehearsed(c.out.stdout, c.out.style(c.out.stdout), twin.State().Describe(), applied, c.planner.rehearsal.unjudged(), c.planner.rehearsal.missing(), real)
 	}
-	if lacks := a.rehearsal.missing(); len(lacks) > 0 {
+	if lacks := c.planner.rehearsal.missing(); len(lacks) > 0 {
 		return &toldError{exitPartial, "partial: not measured: " + strings.Join(lacks, ", ")}
 	}
 	return nil
 }
 
 // perform does everything there is to a rollout: there, again, and back.
-func (a *app) perform(ctx context.Context) error {
-	if err := a.scene(ctx, planFlags{}, "does what the files say"); err != nil {
+func (c *rehearseCommand) perform(ctx context.Context) error {
+	if err := c.scene(ctx, planFlags{}, "does what the files say"); err != nil {
 		return err
 	}
-	if err := a.nothing(ctx, planFlags{}, "plans again",
+	if err := c.nothing(ctx, planFlags{}, "plans again",
 		"the second plan is not empty: what was applied does not read back as the files say"); err != nil {
 		return err
 	}
-	if err := a.scene(ctx, planFlags{destroy: true}, "takes everything back"); err != nil {
+	if err := c.scene(ctx, planFlags{destroy: true}, "takes everything back"); err != nil {
 		return err
 	}
-	return a.nothing(ctx, planFlags{destroy: true}, "looks whether anything is left",
+	return c.nothing(ctx, planFlags{destroy: true}, "looks whether anything is left",
 		"something of weft is left after everything was removed")
 }
 
 // nothing plans, and fails with what is wrong where there is anything to do.
-func (a *app) nothing(ctx context.Context, f planFlags, note, wrong string) error {
-	a.note(note)
-	p, made, err := a.plan(ctx, f)
+func (c *rehearseCommand) nothing(ctx context.Context, f planFlags, note, wrong string) error {
+	c.note(note)
+	p, made, err := c.planner.plan(ctx, f)
 	if err != nil {
 		return err
 	}
 	if len(made.Steps) > 0 {
-		err = errors.Join(a.planned(ctx, made, f), hint.Wrap(&codeError{exitFailed, errors.New(wrong)},
+		err = errors.Join(c.planner.planned(ctx, made, f), hint.Wrap(&codeError{exitFailed, errors.New(wrong)},
 			"no real device was touched; the steps above say what differs"))
 	}
 	return errors.Join(err, p.Close())
 }
 
 // scene plans and applies.
-func (a *app) scene(ctx context.Context, f planFlags, note string) error {
-	a.note(note)
-	a.settle = true
-	p, made, err := a.plan(ctx, f)
+func (c *rehearseCommand) scene(ctx context.Context, f planFlags, note string) error {
+	c.note(note)
+	c.fabric.settle = true
+	p, made, err := c.planner.plan(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
 	f.show.Concise = true
-	if err := a.planned(ctx, made, f); err != nil {
+	if err := c.planner.planned(ctx, made, f); err != nil {
 		return err
 	}
-	return a.carryOut(ctx, p, made, run.Order{})
+	return c.executor.carryOut(ctx, p, made, run.Order{})
 }
 
-func (a *app) note(text string) {
-	a.emit(plan.Event{Type: plan.EventNote, Message: "the rehearsal " + text})
+func (c *rehearseCommand) note(text string) {
+	c.out.emit(plan.Event{Type: plan.EventNote, Message: "the rehearsal " + text})
 }

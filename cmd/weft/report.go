@@ -24,7 +24,16 @@ import (
 	"weft/plan"
 )
 
-func (a *app) reportCmd() *cobra.Command {
+// A reportCommand is weft report.
+type reportCommand struct {
+	opts    *options
+	out     *printer
+	project *project
+	store   *runStore
+	results *results
+}
+
+func (c *reportCommand) command() *cobra.Command {
 	var out []string
 	var b bundling
 	var figures map[string]string
@@ -48,26 +57,26 @@ ssh-keygen -Y verify -n weft-report -s SHA256SUMS.sig < SHA256SUMS.
 --payback calculates when RDMA has paid for itself: from what was compared last (weft
 verify --compare) and from four figures of yours: what the network costs without RDMA and
 with it, what a core costs in a month, and the Gbit/s that storage moves on average.`,
-		RunE: a.does(func(ctx context.Context, args []string) error {
+		RunE: c.out.does(func(ctx context.Context, args []string) error {
 			own, err := siteFigures(figures)
 			if err != nil {
 				return err
 			}
-			r, err := a.tell(ctx, args)
+			r, err := c.tell(ctx, args)
 			if err != nil {
 				return err
 			}
 			r.Figures = own
 			if b.file != "" || b.key != "" {
-				if err := a.writeBundle(ctx, r, b); err != nil {
+				if err := c.writeBundle(ctx, r, b); err != nil {
 					return err
 				}
 			}
-			if len(out) == 0 && b.file == "" && !a.json {
-				return r.Markdown(a.stdout)
+			if len(out) == 0 && b.file == "" && !c.opts.json {
+				return r.Markdown(c.out.stdout)
 			}
 			for _, name := range out {
-				if err := a.writeReport(ctx, r, name); err != nil {
+				if err := c.writeReport(ctx, r, name); err != nil {
 					return err
 				}
 			}
@@ -80,7 +89,6 @@ with it, what a core costs in a month, and the Gbit/s that storage moves on aver
 	output(cmd.Flags(), "bundle", inChdir)
 	cmd.Flags().StringVar(&b.key, "sign", "", "sign the sums of the bundle with this SSH key (a file, or the public half of a key in the agent)")
 	cmd.Flags().StringToStringVar(&figures, "payback", nil, "your figures: plain=120000,rdma=150000,core=35,traffic=80")
-	cmd.AddCommand(a.reportCheckCmd())
 	return cmd
 }
 
@@ -98,10 +106,10 @@ func siteFigures(of map[string]string) (*report.Figures, error) {
 
 // writeReport writes the report in the format of the file name's extension. A device, a FIFO
 // and standard output get Markdown.
-func (a *app) writeReport(ctx context.Context, r *report.Report, name string) error {
+func (c *reportCommand) writeReport(ctx context.Context, r *report.Report, name string) error {
 	faces := map[string]func(io.Writer) error{".html": r.HTML, ".md": r.Markdown, ".xml": r.JUnit, ".json": r.JSON}
 	face := faces[strings.ToLower(filepath.Ext(name))]
-	if face == nil && !isFile(a.inDir(name)) {
+	if face == nil && !isFile(c.opts.inDir(name)) {
 		face = r.Markdown
 	}
 	if face == nil {
@@ -111,22 +119,22 @@ func (a *app) writeReport(ctx context.Context, r *report.Report, name string) er
 	if err := face(&b); err != nil {
 		return err
 	}
-	if err := a.write(ctx, a.inDir(name), b.Bytes(), outfile.Options{}); err != nil {
+	if err := c.out.write(ctx, c.opts.inDir(name), b.Bytes(), outfile.Options{}); err != nil {
 		return hint.Wrap(fmt.Errorf("write the report: %w", err), "%s", hint.Of(err))
 	}
-	a.emit(plan.Event{Type: plan.EventHeartbeat, Message: "wrote " + name, Data: map[string]any{"file": name, "bytes": b.Len(), "verdict": r.Verdict}})
+	c.out.emit(plan.Event{Type: plan.EventHeartbeat, Message: "wrote " + name, Data: map[string]any{"file": name, "bytes": b.Len(), "verdict": r.Verdict}})
 	return nil
 }
 
 // tell puts a report together from what is kept in the directory.
-func (a *app) tell(ctx context.Context, args []string) (*report.Report, error) {
-	m, err := a.load()
+func (c *reportCommand) tell(ctx context.Context, args []string) (*report.Report, error) {
+	m, err := c.project.load()
 	if err != nil {
 		return nil, err
 	}
 	limits := limits{thresholds: run.Thresholds(m)}
-	r := &report.Report{Weft: version(), Owner: m.Name, Simulated: a.lab, Made: time.Now().UTC(), Wiring: wiringOf(graph.Of(m))}
-	told, err := a.reported(ctx, args)
+	r := &report.Report{Weft: version(), Owner: m.Name, Simulated: c.opts.lab, Made: time.Now().UTC(), Wiring: wiringOf(graph.Of(m))}
+	told, err := c.reported(ctx, args)
 	if err != nil {
 		return nil, err
 	}
@@ -136,30 +144,30 @@ func (a *app) tell(ctx context.Context, args []string) (*report.Report, error) {
 			return nil, err
 		}
 	}
-	for _, name := range []string{a.lastVerify(), a.lastFailover()} {
+	for _, name := range []string{c.results.lastVerify(), c.results.lastFailover()} {
 		var last run.Kept
 		there, err := run.ReadKept(name, &last)
 		if err != nil {
 			return nil, err
 		}
-		if there && last.Simulated == a.lab && last.Result != nil {
+		if there && last.Simulated == c.opts.lab && last.Result != nil {
 			limits.of(last)
-			r.Measured = append(r.Measured, report.Measured{Validations: last.Validations, Failover: name == a.lastFailover(), Time: last.Time, Files: last.Files, Result: last.Result})
+			r.Measured = append(r.Measured, report.Measured{Validations: last.Validations, Failover: name == c.results.lastFailover(), Time: last.Time, Files: last.Files, Result: last.Result})
 		}
 	}
 	if r.Run == nil && len(r.Measured) == 0 {
 		advice := "measure first: weft verify; what was done in the lab is told with --lab"
-		if a.lab {
+		if c.opts.lab {
 			advice = "measure first: weft --lab verify; what was done with real devices is told without --lab"
 		}
 		return nil, hint.Wrap(errors.New("there is nothing to report: no rollout and no verification of this directory is kept"), "%s", advice)
 	}
-	if r.Hardware, err = a.hardware(m); err != nil {
+	if r.Hardware, err = c.results.hardware(m); err != nil {
 		return nil, err
 	}
 	r.Thresholds = limits.thresholds
 	r.Finish()
-	if r.Since, err = a.since(ctx, r.Headline, m); err != nil {
+	if r.Since, err = c.since(ctx, r.Headline, m); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -167,14 +175,14 @@ func (a *app) tell(ctx context.Context, args []string) (*report.Report, error) {
 
 // since says what has changed since the last measurement: then its verdict is not
 // about what there is now.
-func (a *app) since(ctx context.Context, last *report.Headline, m *inventory.Model) (notes []string, err error) {
+func (c *reportCommand) since(ctx context.Context, last *report.Headline, m *inventory.Model) (notes []string, err error) {
 	if last == nil {
 		return nil, nil
 	}
 	if !last.Stands(run.SumOf(m)) {
 		notes = append(notes, "The files, or their variables, have changed since that was measured: measure again with weft verify.")
 	}
-	devices, err := a.runs().ChangedSince(ctx, last.Time, a.lab)
+	devices, err := c.store.records().ChangedSince(ctx, last.Time, c.opts.lab)
 	if err != nil {
 		return nil, err
 	}
@@ -186,13 +194,13 @@ func (a *app) since(ctx context.Context, last *report.Headline, m *inventory.Mod
 
 // reported is the run that is told: the one that is named, or the latest; nil: there
 // is none.
-func (a *app) reported(ctx context.Context, args []string) (*run.Record, error) {
+func (c *reportCommand) reported(ctx context.Context, args []string) (*run.Record, error) {
 	if len(args) == 0 {
-		return a.runs().Latest(ctx, a.lab)
+		return c.store.records().Latest(ctx, c.opts.lab)
 	}
-	r, err := a.runs().Named(ctx, args[0], a.lab)
+	r, err := c.store.records().Named(ctx, args[0], c.opts.lab)
 	if err != nil {
-		if other, _ := a.runs().Named(ctx, args[0], !a.lab); other != nil {
+		if other, _ := c.store.records().Named(ctx, args[0], !c.opts.lab); other != nil {
 			return nil, usage(fmt.Errorf("the run %s was made with --lab=%t", args[0], other.Simulated))
 		}
 		return nil, err

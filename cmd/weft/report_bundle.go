@@ -31,9 +31,9 @@ const eventBundle plan.EventType = "bundle"
 type bundling struct{ file, key string }
 
 // writeBundle puts a report and all that it was made of in one file.
-func (a *app) writeBundle(ctx context.Context, r *report.Report, b bundling) error {
+func (c *reportCommand) writeBundle(ctx context.Context, r *report.Report, b bundling) error {
 	name := filepath.Base(b.file)
-	if b.file != "" && !isFile(a.inDir(b.file)) {
+	if b.file != "" && !isFile(c.opts.inDir(b.file)) {
 		name = "report" + bundleSuffix // of the folder within
 	}
 	switch {
@@ -42,7 +42,7 @@ func (a *app) writeBundle(ctx context.Context, r *report.Report, b bundling) err
 	case !strings.HasSuffix(name, bundleSuffix) || name == bundleSuffix:
 		return usage(fmt.Errorf("--bundle %s: the name of a bundle ends in %s", b.file, bundleSuffix))
 	}
-	files, err := a.bundled(ctx, r)
+	files, err := c.bundled(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -54,16 +54,16 @@ func (a *app) writeBundle(ctx context.Context, r *report.Report, b bundling) err
 	if err := report.Bundle(&out, strings.TrimSuffix(name, bundleSuffix), r.Made, files, sign); err != nil {
 		return err
 	}
-	if err := a.write(ctx, a.inDir(b.file), out.Bytes(), outfile.Options{Secret: true}); err != nil {
+	if err := c.out.write(ctx, c.opts.inDir(b.file), out.Bytes(), outfile.Options{Secret: true}); err != nil {
 		return hint.Wrap(fmt.Errorf("write the bundle: %w", err), "%s", hint.Of(err))
 	}
-	a.emit(plan.Event{Type: plan.EventHeartbeat, Message: fmt.Sprintf("wrote %s: %d files", b.file, len(files)), Data: map[string]any{"file": b.file, "bytes": out.Len(), "signed": b.key != ""}})
+	c.out.emit(plan.Event{Type: plan.EventHeartbeat, Message: fmt.Sprintf("wrote %s: %d files", b.file, len(files)), Data: map[string]any{"file": b.file, "bytes": out.Len(), "signed": b.key != ""}})
 	return nil
 }
 
 // bundled are the files of a bundle: the report with all its faces, and of its run the
 // plan, the trail and the journal.
-func (a *app) bundled(ctx context.Context, r *report.Report) (files []report.File, err error) {
+func (c *reportCommand) bundled(ctx context.Context, r *report.Report) (files []report.File, err error) {
 	for _, face := range []struct {
 		name  string
 		write func(io.Writer) error
@@ -77,7 +77,7 @@ func (a *app) bundled(ctx context.Context, r *report.Report) (files []report.Fil
 	if r.Run == nil {
 		return files, nil
 	}
-	rec, err := a.runs().Named(ctx, r.Run.ID, a.lab) // and not the latest, which may be another by now
+	rec, err := c.store.records().Named(ctx, r.Run.ID, c.opts.lab) // and not the latest, which may be another by now
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,13 @@ func (a *app) bundled(ctx context.Context, r *report.Report) (files []report.Fil
 	return append(files, report.File{Name: "journal.jsonl", Text: text}), err
 }
 
-func (a *app) reportCheckCmd() *cobra.Command {
+// A reportCheckCommand is weft report check.
+type reportCheckCommand struct {
+	opts *options
+	out  *printer
+}
+
+func (rep *reportCheckCommand) command() *cobra.Command {
 	var signers string
 	cmd := &cobra.Command{
 		Use: "check BUNDLE", Short: "Check that a bundle is as it was written, and who signed it", Args: exactly("BUNDLE"),
@@ -107,13 +113,13 @@ func (a *app) reportCheckCmd() *cobra.Command {
 and the signature against the sums. It exits 3 where a file was changed, taken out or put
 in, where the signature does not hold, and, with --require-signature, where none of the
 ALLOWED_SIGNERS has signed.`,
-		RunE: a.does(func(_ context.Context, args []string) error { return a.checkBundle(args[0], signers) }),
+		RunE: rep.out.does(func(_ context.Context, args []string) error { return rep.checkBundle(args[0], signers) }),
 	}
 	cmd.Flags().StringVar(&signers, "require-signature", "", "demand a signature by one of these ALLOWED_SIGNERS, as ssh-keygen(1) describes them")
 	return cmd
 }
 
-func (a *app) checkBundle(path, allowed string) error {
+func (rep *reportCheckCommand) checkBundle(path, allowed string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -149,10 +155,10 @@ func (a *app) checkBundle(path, allowed string) error {
 	case allowed != "":
 		return refuse(errors.New("it is not signed"))
 	}
-	if a.json {
-		a.emit(plan.Event{Type: eventBundle, Message: path + " is whole", Data: map[string]any{"files": c.Files, "key": key, "signed": by}})
+	if rep.opts.json {
+		rep.out.emit(plan.Event{Type: eventBundle, Message: path + " is whole", Data: map[string]any{"files": c.Files, "key": key, "signed": by}})
 		return nil
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s is whole: %s; %s.\n", path, strings.Join(c.Files, ", "), by)
+	_, err = fmt.Fprintf(rep.out.stdout, "%s is whole: %s; %s.\n", path, strings.Join(c.Files, ", "), by)
 	return err
 }

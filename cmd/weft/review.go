@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing/fstest"
@@ -20,7 +19,6 @@ import (
 	"weft/internal/view"
 	"weft/inventory"
 	"weft/inventory/language"
-	"weft/modules"
 	"weft/plan"
 )
 
@@ -29,10 +27,10 @@ func reviewFormats() []string {
 }
 
 // review writes a saved plan for a forge.
-func (a *app) review(file, format string, limit int, lines bool) error {
+func (sho *showCommand) review(file, format string, limit int, lines bool) error {
 	comment := slices.Contains(reviewFormats()[:3], format)
 	switch {
-	case a.json:
+	case sho.opts.json:
 		return usage(errors.New("--format says what is written, and --json does not go with it"))
 	case !slices.Contains(reviewFormats(), format):
 		return usage(fmt.Errorf("--format: there are %s, and not %q", strings.Join(reviewFormats(), ", "), format))
@@ -49,12 +47,12 @@ func (a *app) review(file, format string, limit int, lines bool) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	out := stream(a.stdout) // review cleans what it writes, and a forge reads it
+	out := stream(sho.out.stdout) // review cleans what it writes, and a forge reads it
 	switch format {
 	case "gitlab-report":
 		return review.GitLab(out, p)
 	case "sarif":
-		log := a.log(slices.Sorted(maps.Keys(p.Sources)))
+		log := sho.repo.sarif(slices.Sorted(maps.Keys(p.Sources)))
 		log.Plan(p)
 		return log.Write(out)
 	case "github":
@@ -93,48 +91,25 @@ func phasesOf(p *plan.Plan) []review.Phase {
 	return list
 }
 
-// log begins a SARIF file.
-func (a *app) log(files []string) *review.Log {
-	first := "."
-	if len(files) > 0 {
-		first = files[0]
-	}
-	return &review.Log{Version: version(), Path: a.inRepository, First: first}
-}
-
-// inRepository is the path of a file of the inventory from the directory that weft
-// works in, with slashes.
-func (a *app) inRepository(name string) string {
-	path := filepath.Join(a.dir, filepath.FromSlash(name))
-	if filepath.IsAbs(path) {
-		if here, err := os.Getwd(); err == nil {
-			if rel, err := filepath.Rel(here, path); err == nil && filepath.IsLocal(rel) {
-				path = rel
-			}
-		}
-	}
-	return filepath.ToSlash(path)
-}
-
 // validateFor checks the files and reports for a forge.
-func (a *app) validateFor(format string) error {
+func (c *validateCommand) validateFor(format string) error {
 	switch {
-	case a.json:
+	case c.opts.json:
 		return usage(errors.New("--format says what is written, and --json does not go with it"))
 	case format != "github" && format != "sarif":
 		return usage(fmt.Errorf("--format: there are github and sarif, and not %q", format))
 	}
-	m, diags, err := a.problems()
+	m, diags, err := c.project.problems()
 	if err != nil {
 		return err
 	}
-	out := stream(a.stdout) // a forge reads it
+	out := stream(c.out.stdout) // a forge reads it
 	if format == "sarif" {
-		log := a.log(slices.Sorted(maps.Keys(m.Files)))
+		log := c.repo.sarif(slices.Sorted(maps.Keys(m.Files)))
 		log.Problems(m.Files, diags)
 		err = log.Write(out)
 	} else {
-		err = a.annotate(m, diags)
+		err = c.annotate(m, diags)
 	}
 	if err == nil && diags.HasErrors() {
 		return &quietError{exitError}
@@ -142,33 +117,19 @@ func (a *app) validateFor(format string) error {
 	return err
 }
 
-// problems is all that is wrong with the files.
-func (a *app) problems() (*inventory.Model, hcl.Diagnostics, error) {
-	fsys, err := a.files()
-	if err != nil {
-		return nil, nil, err
-	}
-	m, diags, err := a.parse(fsys, nil)
-	if err != nil || diags.HasErrors() {
-		return m, diags, err
-	}
-	_, more := modules.Expand(m, offline())
-	return m, append(diags, more...), nil
-}
-
 // annotate writes problems for GitHub Actions, and all of them as text for its log.
 // That text quotes the files, and no line of it may be taken for a command.
-func (a *app) annotate(m *inventory.Model, diags hcl.Diagnostics) error {
-	if err := review.Annotations(a.stdout, a.inRepository, diags); err != nil {
+func (c *validateCommand) annotate(m *inventory.Model, diags hcl.Diagnostics) error {
+	if err := review.Annotations(c.out.stdout, c.repo.inRepository, diags); err != nil {
 		return err
 	}
 	if len(diags) == 0 {
-		_, err := fmt.Fprintf(a.stdout, "%s is valid.\n", m.Name)
+		_, err := fmt.Fprintf(c.out.stdout, "%s is valid.\n", m.Name)
 		return err
 	}
 	token := rand.Text()
-	fmt.Fprintf(a.stdout, "::stop-commands::%s\n", token)
-	err := view.Diagnostics(a.stdout, a.style(a.stdout), m.Files, diags)
-	fmt.Fprintf(a.stdout, "::%s::\n", token)
+	fmt.Fprintf(c.out.stdout, "::stop-commands::%s\n", token)
+	err := view.Diagnostics(c.out.stdout, c.out.style(c.out.stdout), m.Files, diags)
+	fmt.Fprintf(c.out.stdout, "::%s::\n", token)
 	return err
 }

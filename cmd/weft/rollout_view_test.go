@@ -50,12 +50,14 @@ func TestHubShowsRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := new(said)
-	a := &app{stdout: out, stderr: io.Discard, json: true}
+	parts := newServices(nil, out, io.Discard, nil)
+	parts.opts.json = true
+	h := &hubCommand{opts: parts.opts, out: parts.out, pages: parts.pages}
 	shown := &showing{addr: "0.0.0.0:0"}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- a.served(ctx, p, hub.Serving{Listen: "127.0.0.1:0", Ready: func(string) {}}, shown)
+		ended <- h.served(ctx, p, hub.Serving{Listen: "127.0.0.1:0", Ready: func(string) {}}, shown)
 	}()
 	token := ""
 	for end := time.Now().Add(2 * time.Minute); token == ""; time.Sleep(5 * time.Millisecond) {

@@ -15,7 +15,14 @@ import (
 	"weft/plan/rollout"
 )
 
-func (a *app) runsCmd() *cobra.Command {
+// A runsCommand is weft runs.
+type runsCommand struct {
+	opts  *options
+	out   *printer
+	store *runStore
+}
+
+func (c *runsCommand) command() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use: "runs", Short: "List the runs that are on their way", Args: exactly(),
@@ -23,14 +30,14 @@ func (a *app) runsCmd() *cobra.Command {
 of --store, and are not over: each with its state, the phase that it is in, who began
 it and when. With --all it lists those that are over, too; with --lab those of the
 lab. It asks no device. weft rollout status RUN shows one of them.`,
-		RunE: a.does(func(ctx context.Context, _ []string) error { return a.listRuns(ctx, all) }),
+		RunE: c.out.does(func(ctx context.Context, _ []string) error { return c.listRuns(ctx, all) }),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also those that are over")
 	return cmd
 }
 
-func (a *app) listRuns(ctx context.Context, all bool) error {
-	list, err := a.runs().Heads(ctx, a.lab)
+func (c *runsCommand) listRuns(ctx context.Context, all bool) error {
+	list, err := c.store.records().Heads(ctx, c.opts.lab)
 	if err != nil {
 		return err
 	}
@@ -43,14 +50,14 @@ func (a *app) listRuns(ctx context.Context, all bool) error {
 		}
 		shown = append(shown, h)
 	}
-	if a.json {
+	if c.opts.json {
 		for _, h := range shown {
-			a.emit(plan.Event{Type: plan.EventPhase, Message: fmt.Sprintf("run %s is %s", h.ID, h.State), Data: map[string]any{"run": h}})
+			c.out.emit(plan.Event{Type: plan.EventPhase, Message: fmt.Sprintf("run %s is %s", h.ID, h.State), Data: map[string]any{"run": h}})
 		}
 		return nil
 	}
 	if len(shown) > 0 {
-		w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+		w := tabwriter.NewWriter(c.out.stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "RUN\tSTATE\tWHAT\tPHASE\tBEGUN\tBY\tCOMMIT")
 		for _, h := range shown {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%.12s\n", h.ID, h.State, cmp.Or(h.Rollout, "plan"), phaseOf(h), h.Begun.Local().Format("2006-01-02 15:04"), cmp.Or(h.Who, h.By), h.Commit)
@@ -61,11 +68,11 @@ func (a *app) listRuns(ctx context.Context, all bool) error {
 	}
 	switch {
 	case len(list) == 0:
-		fmt.Fprintf(a.stdout, "No run is kept in %s.\n", a.runs().Where())
+		fmt.Fprintf(c.out.stdout, "No run is kept in %s.\n", c.store.records().Where())
 	case len(shown) == 0:
-		fmt.Fprintf(a.stdout, "No run is on its way; %s over (--all).\n", text.Count(over, "is", "are"))
+		fmt.Fprintf(c.out.stdout, "No run is on its way; %s over (--all).\n", text.Count(over, "is", "are"))
 	case over > 0:
-		fmt.Fprintf(a.stdout, "Beside these %s over (--all).\n", text.Count(over, "is", "are"))
+		fmt.Fprintf(c.out.stdout, "Beside these %s over (--all).\n", text.Count(over, "is", "are"))
 	}
 	return nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"weft/internal/hint"
-	"weft/internal/run"
 	"weft/internal/view"
 	"weft/inventory/language"
 	"weft/plan"
@@ -39,26 +38,17 @@ func valuesOf(saved *plan.Plan) map[string]json.RawMessage {
 	return saved.Inputs
 }
 
-// openSaved opens the inventory that is saved with a plan.
-func (a *app) openSaved(saved *plan.Plan) (*run.Site, error) {
-	m, err := a.loadFrom(sourcesOf(saved), valuesOf(saved))
-	if err != nil {
-		return nil, err
-	}
-	return a.open(m)
-}
-
 // trusts refuses a plan file that would run programs or read what the checkout
 // does not. Nothing of the plan is evaluated before: whoever wrote the file may
 // be anybody.
-func (a *app) trusts(path string, saved *plan.Plan) error {
-	checkout := os.DirFS(a.dir)
+func (p *project) trusts(path string, saved *plan.Plan) error {
+	checkout := os.DirFS(p.opts.dir)
 	list := language.Strangers(sourcesOf(saved), checkout, saved.Inputs, language.OwnValues(checkout, os.LookupEnv))
 	if len(list) == 0 {
 		return nil
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s would take from this machine what the files in %s do not; nothing was done", path, a.dir)
+	fmt.Fprintf(&b, "%s would take from this machine what the files in %s do not; nothing was done", path, p.opts.dir)
 	for _, s := range list {
 		fmt.Fprintf(&b, "\n  %s", s.Place)
 		if s.For != "" {
@@ -98,9 +88,9 @@ func reviewed(path string, text []byte, digest string) error {
 
 // current refuses a plan that was made from other files, or other values, than the
 // checkout has now.
-func (a *app) current(path string, saved *plan.Plan) error {
-	moved := a.moved(saved)
-	own := language.OwnValues(os.DirFS(a.dir), os.LookupEnv)
+func (c *applyCommand) current(path string, saved *plan.Plan) error {
+	moved := c.project.moved(saved)
+	own := language.OwnValues(os.DirFS(c.opts.dir), os.LookupEnv)
 	for name, value := range saved.Inputs {
 		if !bytes.Equal(own[name], value) {
 			moved = append(moved, fmt.Sprintf("var.%s is %s in the plan, and %s here", name, value, side(string(own[name]), hcl.Range{})))
@@ -115,8 +105,8 @@ func (a *app) current(path string, saved *plan.Plan) error {
 }
 
 // moved are the files of the checkout that are not those that a plan was made from.
-func (a *app) moved(saved *plan.Plan) (moved []string) {
-	m, diags := readFiles(os.DirFS(a.dir), language.Options{Values: valuesOf(saved), LookupEnv: os.LookupEnv})
+func (p *project) moved(saved *plan.Plan) (moved []string) {
+	m, diags := readFiles(os.DirFS(p.opts.dir), language.Options{Values: valuesOf(saved), LookupEnv: os.LookupEnv})
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError {
 			moved = append(moved, "the files here are not valid: "+d.Summary)

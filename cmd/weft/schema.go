@@ -15,7 +15,13 @@ import (
 	"weft/modules"
 )
 
-func (a *app) schemaCmd() *cobra.Command {
+// A schemaCommand is weft schema.
+type schemaCommand struct {
+	opts *options
+	out  *printer
+}
+
+func (c *schemaCommand) command() *cobra.Command {
 	return &cobra.Command{
 		Use: "schema [BLOCK…]", Short: "Show every word of the language; no network",
 		Long: `schema shows which blocks there are, what each takes, what is needed and what
@@ -36,10 +42,10 @@ With --json it is one object, for editors and generators.`,
 			if err := onlyBlocks(l, args); err != nil {
 				return err
 			}
-			if a.json {
-				return a.encode(l)
+			if c.opts.json {
+				return c.out.encode(l)
 			}
-			p := &schemaPrinter{w: a.stdout, explain: len(args) > 0}
+			p := &schemaPrinter{w: c.out.stdout, explain: len(args) > 0}
 			p.language(l)
 			return p.err
 		},

@@ -41,8 +41,8 @@ func (p patient) Run() int {
 // promised is weft, whose exit code its help must list.
 func promised() {
 	collectLate()
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, agents: bundle.New()}
-	halts(a)
+	a := newApp(os.Stdin, os.Stdout, os.Stderr, bundle.New())
+	halts(a.out)
 	code := a.run(os.Args[1:])
 	if c := a.command; c != nil && !slices.Contains(exitCodes(c), code) {
 		fmt.Fprintf(os.Stderr, "exit code %d is not in the help of %s\n", code, c.CommandPath())
@@ -53,8 +53,8 @@ func promised() {
 
 // next is the weft of another release: its agents are those of $NEXT.
 func next() {
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, agents: bundle.From(os.DirFS(os.Getenv("NEXT")))}
-	os.Exit(a.run(os.Args[1:]))
+	agents := bundle.From(os.DirFS(os.Getenv("NEXT")))
+	os.Exit(newApp(os.Stdin, os.Stdout, os.Stderr, agents).run(os.Args[1:]))
 }
 
 // TestScript runs testdata/script/*.txtar: every behaviour a user can see.

@@ -10,7 +10,15 @@ import (
 	"weft/internal/view"
 )
 
-func (a *app) showCmd() *cobra.Command {
+// A showCommand is weft show.
+type showCommand struct {
+	opts   *options
+	out    *printer
+	repo   *repository
+	fabric *fabric
+}
+
+func (sho *showCommand) command() *cobra.Command {
 	var lines bool
 	var format string
 	var limit int
@@ -31,7 +39,7 @@ a comment is the plan in short, with the digest that weft apply --digest asks fo
 where not all of it fits, whole resources are left out and counted.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "" {
-				return a.review(args[0], format, limit, lines)
+				return sho.review(args[0], format, limit, lines)
 			}
 			if limit != 0 {
 				return usage(errors.New("--max-bytes goes with --format markdown, github or gitlab"))
@@ -40,16 +48,16 @@ where not all of it fits, whole resources are left out and counted.`,
 			if err != nil {
 				return err
 			}
-			a.lab = p.Simulated // as when it is applied
-			used := a.outsideOf(cmd.Context(), p)
-			if a.json {
-				return p.WriteWith(a.stdout, used)
+			sho.opts.lab = p.Simulated // as when it is applied
+			used := sho.outsideOf(cmd.Context(), p)
+			if sho.opts.json {
+				return p.WriteWith(sho.out.stdout, used)
 			}
 			view.Shorten(p)
 			view.Shorten(used)
-			fmt.Fprintf(a.stdout, "Made %s by weft %s.\n", p.Created.Format("2006-01-02 15:04:05 MST"), p.Version)
-			view.Plan(a.stdout, p, view.Options{Style: a.style(a.stdout), Lines: lines})
-			used.Show(a.stdout, a.style(a.stdout))
+			fmt.Fprintf(sho.out.stdout, "Made %s by weft %s.\n", p.Created.Format("2006-01-02 15:04:05 MST"), p.Version)
+			view.Plan(sho.out.stdout, p, view.Options{Style: sho.out.style(sho.out.stdout), Lines: lines})
+			used.Show(sho.out.stdout, sho.out.style(sho.out.stdout))
 			return nil
 		},
 	}

@@ -163,8 +163,8 @@ func allowedSigners(path string) (sshsig.Signers, error) {
 
 // readVouched reads a plan file once, and demands a signature of that text
 // where the order names who may sign, and that it has the digest which was reviewed.
-func (a *app) readVouched(ctx context.Context, path string, how order) (*plan.Plan, error) {
-	text, err := a.planText(ctx, path)
+func (c *applyCommand) readVouched(ctx context.Context, path string, how order) (*plan.Plan, error) {
+	text, err := c.planText(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (a *app) readVouched(ctx context.Context, path string, how order) (*plan.Pl
 		if err != nil {
 			return nil, err
 		}
-		a.emit(plan.Event{Type: plan.EventNote, Level: "info", Message: fmt.Sprintf("%s is signed by %s", path, who)})
+		c.out.emit(plan.Event{Type: plan.EventNote, Level: "info", Message: fmt.Sprintf("%s is signed by %s", path, who)})
 	}
 	p, err := plan.ReadPlan(bytes.NewReader(text))
 	if err != nil {
@@ -186,13 +186,13 @@ func (a *app) readVouched(ctx context.Context, path string, how order) (*plan.Pl
 }
 
 // planText reads a plan file, or a plan that a store keeps: store:sha256-….
-func (a *app) planText(ctx context.Context, path string) ([]byte, error) {
+func (c *applyCommand) planText(ctx context.Context, path string) ([]byte, error) {
 	digest, kept := strings.CutPrefix(path, "store:")
 	if !kept {
 		return os.ReadFile(path)
 	}
-	if !a.runs().Shared() {
+	if !c.store.records().Shared() {
 		return nil, usage(hint.Wrap(fmt.Errorf("%s: there is no store that plans are kept in", path), "--store, WEFT_STORE or a store block says where it is"))
 	}
-	return a.runs().PlanText(ctx, digest)
+	return c.store.records().PlanText(ctx, digest)
 }

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,8 +16,6 @@ import (
 
 	"weft/internal/approve"
 	"weft/internal/hint"
-	"weft/internal/run"
-	"weft/plan"
 )
 
 // approvals says where those who may approve, and what they have signed, is found.
@@ -29,7 +26,16 @@ type approvals struct {
 	beside  string // the plan file that is applied, beside which weft approve writes; "": none
 }
 
-func (a *app) signerFlags(cmd *cobra.Command) {
+// approvers are those who may approve.
+type approvers struct {
+	opts    *options
+	project *project
+	repo    *repository
+
+	approvals approvals
+}
+
+func (a *approvers) signerFlags(cmd *cobra.Command) {
 	s := cmd.Flags()
 	s.StringVar(&a.approvals.signers, "signers", "", "who may approve: an ALLOWED_SIGNERS file outside of the repository, or COMMIT:PATH, where COMMIT is a branch such as refs/remotes/origin/main, or a full commit (also WEFT_SIGNERS)")
 	if cmd.Name() != "approve" {
@@ -39,7 +45,7 @@ func (a *app) signerFlags(cmd *cobra.Command) {
 }
 
 // knownSigners reads who may approve; nil: nobody is named.
-func (a *app) knownSigners(ctx context.Context) (*approve.Signers, error) {
+func (a *approvers) knownSigners(ctx context.Context) (*approve.Signers, error) {
 	name := cmp.Or(a.approvals.signers, os.Getenv("WEFT_SIGNERS"))
 	if name == "" {
 		return nil, nil
@@ -57,71 +63,21 @@ func (a *app) knownSigners(ctx context.Context) (*approve.Signers, error) {
 
 // signersText reads a list of signers: a file that no change of the repository can
 // touch, or one as it is in a commit.
-func (a *app) signersText(ctx context.Context, name string) (text []byte, base string, err error) {
+func (a *approvers) signersText(ctx context.Context, name string) (text []byte, base string, err error) {
 	text, err = os.ReadFile(name)
 	switch commit, path, of := strings.Cut(name, ":"); {
 	case err == nil:
-		return text, "", a.outsideRepository(name)
+		return text, "", a.repo.outsideRepository(name)
 	case !of || !errors.Is(err, fs.ErrNotExist):
 		return nil, "", err
 	default:
-		base, err = a.revision(ctx, commit)
+		base, err = a.repo.revision(ctx, commit)
 		if err != nil {
 			return nil, "", err
 		}
-		text, err = a.git(ctx, "cat-file", "blob", base+":"+path)
+		text, err = a.repo.git(ctx, "cat-file", "blob", base+":"+path)
 		return text, base, err
 	}
-}
-
-// outsideRepository refuses a list of signers that a pull request could change.
-func (a *app) outsideRepository(name string) error {
-	file, err := filepath.EvalSymlinks(name)
-	if err == nil {
-		file, err = filepath.Abs(file)
-	}
-	dir, bad := filepath.EvalSymlinks(a.dir)
-	if bad == nil {
-		dir, bad = filepath.Abs(dir)
-	}
-	if err = errors.Join(err, bad); err != nil {
-		return err
-	}
-	top := dir
-	for up := dir; ; up = filepath.Dir(up) {
-		if _, err := os.Lstat(filepath.Join(up, ".git")); err == nil {
-			top = up
-			break
-		}
-		if up == filepath.Dir(up) {
-			break
-		}
-	}
-	if rel, err := filepath.Rel(top, file); err == nil && filepath.IsLocal(rel) {
-		return hint.Wrap(fmt.Errorf("%s lies in the repository: whoever changes it could approve themselves", name),
-			"keep it elsewhere, or take it from the base branch: --signers refs/remotes/origin/main:%s", filepath.ToSlash(rel))
-	}
-	return nil
-}
-
-// signing is env with who may approve, for orders that may begin a phase.
-func (a *app) signing(ctx context.Context) (*run.Env, error) {
-	e := a.env()
-	known, err := a.knownSigners(ctx)
-	if err != nil {
-		return nil, err
-	}
-	e.Signers = known
-	e.Authors = func(p *plan.Plan) ([]string, error) {
-		base := ""
-		if known != nil {
-			base = known.Base
-		}
-		return a.writers(ctx, base, p)
-	}
-	folder := cmp.Or(a.approvals.folder, os.Getenv("WEFT_APPROVALS"), filepath.Join(a.dir, "approvals"))
-	e.Approvals, e.Beside = []string{folder}, a.approvals.beside
-	return e, nil
 }
 
 // approvalKey opens the key to approve with; "": the only one that the agent holds.

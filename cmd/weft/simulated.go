@@ -142,8 +142,8 @@ func (s shortfall) inTwin(m *inventory.Model, dir string) (out []string) {
 }
 
 // tellShortfall says first what the lab cannot do of what files declare.
-func (a *app) tellShortfall(m *inventory.Model) {
-	for _, text := range shortOf(m, a.guests()).lines(m, a.dir) {
-		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: text})
+func (f *fabric) tellShortfall(m *inventory.Model) {
+	for _, text := range shortOf(m, f.guests()).lines(m, f.opts.dir) {
+		f.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: text})
 	}
 }

@@ -8,8 +8,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	client "github.com/nats-io/nats.go"
@@ -26,31 +28,41 @@ import (
 // defaultLease is how long whoever works on a run is waited for when it does not answer.
 const defaultLease = 5 * time.Minute
 
+// A runStore is where the runs of this command are kept.
+type runStore struct {
+	opts    *options
+	project *project
+
+	mu       sync.Mutex
+	opened   *run.Records // see records
+	openedAt string       // the place that they are of
+}
+
 // runs are the records that this command works with: those of --store, of WEFT_STORE,
 // of the files, or of this directory. What is wrong with a store is said by the first
 // that needs it.
-func (a *app) runs() *run.Records {
-	a.reading.Lock()
-	defer a.reading.Unlock()
-	if a.records == nil || a.recordsOf != a.place() {
-		a.records, a.recordsOf = a.openRecords(), a.place()
+func (r *runStore) records() *run.Records {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.opened == nil || r.openedAt != r.opts.place() {
+		r.opened, r.openedAt = r.openRecords(), r.opts.place()
 	}
-	return a.records
+	return r.opened
 }
 
-func (a *app) openRecords() *run.Records {
-	if a.untrusted { // the store block may lead anywhere, and .weft may be of the files
-		return run.InShared(a.place(), run.Sharing{Open: func(context.Context) (store.Store, error) { return nil, errUntrusted() }})
+func (r *runStore) openRecords() *run.Records {
+	if r.opts.untrusted { // the store block may lead anywhere, and .weft may be of the files
+		return run.InShared(r.opts.place(), run.Sharing{Open: func(context.Context) (store.Store, error) { return nil, errUntrusted() }})
 	}
-	if a.twin != "" { // a rehearsal is nobody else's
-		return run.In(a.place())
+	if r.opts.twin != "" { // a rehearsal is nobody else's
+		return run.In(r.opts.place())
 	}
-	s, owner, err := a.whereRuns()
+	s, owner, err := r.whereRuns()
 	if err == nil && s == nil {
-		return run.In(a.place())
+		return run.In(r.opts.place())
 	}
 	if err != nil {
-		return run.InShared(a.place(), run.Sharing{Open: func(context.Context) (store.Store, error) { return nil, err }})
+		return run.InShared(r.opts.place(), run.Sharing{Open: func(context.Context) (store.Store, error) { return nil, err }})
 	}
 	how := run.Sharing{Name: s.Path, Owner: owner, Lease: s.Lease}
 	if s.Kind == "nats" {
@@ -58,18 +70,18 @@ func (a *app) openRecords() *run.Records {
 		if s.URL == "" {
 			how.Name = s.Creds
 		}
-		how.Open = func(ctx context.Context) (store.Store, error) { return a.openHub(ctx, s, owner) }
+		how.Open = func(ctx context.Context) (store.Store, error) { return r.openHub(ctx, s, owner) }
 	} else {
 		how.Open = func(ctx context.Context) (store.Store, error) { return dir.Open(ctx, s.Path, dir.Options{}) }
 	}
-	return run.InShared(a.place(), how)
+	return run.InShared(r.opts.place(), how)
 }
 
 // whereRuns finds out where runs are kept, and whose they are where the files say it;
 // nil: in this directory.
-func (a *app) whereRuns() (*inventory.Store, string, error) {
-	declared, owner, diags := language.ReadStore(os.DirFS(a.dir))
-	text, from := a.store, "--store"
+func (r *runStore) whereRuns() (*inventory.Store, string, error) {
+	declared, owner, diags := language.ReadStore(os.DirFS(r.opts.dir))
+	text, from := r.opts.where, "--store"
 	if text == "" {
 		text, from = os.Getenv("WEFT_STORE"), "WEFT_STORE"
 	}
@@ -85,9 +97,9 @@ func (a *app) whereRuns() (*inventory.Store, string, error) {
 	case s == nil:
 		return nil, "", nil
 	case s.Kind == "directory" && !filepath.IsAbs(s.Path):
-		s.Path = filepath.Join(a.dir, s.Path)
+		s.Path = filepath.Join(r.opts.dir, s.Path)
 	case s.Creds != "" && !filepath.IsAbs(s.Creds) && !strings.HasPrefix(s.Creds, "~/"):
-		s.Creds = filepath.Join(a.dir, s.Creds)
+		s.Creds = filepath.Join(r.opts.dir, s.Creds)
 	}
 	s.Lease = cmp.Or(s.Lease, defaultLease)
 	return s, owner, nil
@@ -138,7 +150,7 @@ func storeFrom(text string) (*inventory.Store, error) {
 }
 
 // openHub reaches the store of an owner in a hub.
-func (a *app) openHub(ctx context.Context, s *inventory.Store, owner string) (store.Store, error) {
+func (r *runStore) openHub(ctx context.Context, s *inventory.Store, owner string) (store.Store, error) {
 	o := nats.Options{}
 	if s.Creds != "" {
 		c, err := readCredential(expandHome(s.Creds))
@@ -162,7 +174,7 @@ func (a *app) openHub(ctx context.Context, s *inventory.Store, owner string) (st
 	case o.Owner == "" && owner != "":
 		o.Owner = mine
 	case o.Owner == "":
-		m, _, err := a.parse(os.DirFS(a.dir), nil)
+		m, _, err := r.project.parse(os.DirFS(r.opts.dir), nil)
 		if err != nil || m.Name == "" {
 			return nil, usage(hint.Wrap(errors.New("it is not known whose runs are meant: no file here says it"), "a credential says it, and so does --store nats://HOST:PORT/OWNER"))
 		}
@@ -185,13 +197,51 @@ func expandHome(path string) string {
 	return path
 }
 
-// commit is that of the files, where git knows it: for the record.
-func (a *app) commit() string {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	out, err := a.git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+// opener is how the store is opened, and what it is called. None is made.
+func (r *runStore) opener() (name string, open func(context.Context) (store.Store, error), err error) {
+	s, owner, err := r.whereRuns()
 	if err != nil {
-		return "" // there is no git, or no repository
+		return "", nil, err
 	}
-	return strings.TrimSpace(string(out))
+	if s == nil {
+		s = &inventory.Store{Kind: "directory", Path: filepath.Join(r.opts.place(), ".weft", "store")}
+	}
+	if s.Kind == "nats" {
+		return cmp.Or(s.URL, s.Creds), func(ctx context.Context) (store.Store, error) { return r.openHub(ctx, s, owner) }, nil
+	}
+	if _, err := os.Stat(filepath.Join(s.Path, "store.json")); err != nil {
+		return "", nil, usage(hint.Wrap(fmt.Errorf("there is no store in %s", s.Path), "name where runs are kept with --store: the file of a hub's credential, its URL, or a directory"))
+	}
+	return s.Path, func(ctx context.Context) (store.Store, error) { return dir.Open(ctx, s.Path, dir.Options{}) }, nil
+}
+
+// readCredential reads a credential that nobody else can read.
+func readCredential(file string) (*nats.Credential, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, fmt.Errorf("credential: %w", err)
+	}
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
+		return nil, hint.Wrap(fmt.Errorf("credential: %s may be read by others: its mode is %s", file, mode), "chmod 600 it, and if others could read it have it revoked")
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("credential: %w", err)
+	}
+	c, err := nats.ParseCredential(text)
+	if err != nil {
+		return nil, fmt.Errorf("credential: %s: %w", file, err)
+	}
+	return c, nil
+}
+
+// storeError gives causes their exit codes.
+func storeError(err error) error {
+	if errors.As(err, new(*store.UnavailableError)) {
+		return &codeError{exitUnreachable, err}
+	}
+	if errors.As(err, new(*store.LostError)) {
+		return &codeError{exitHeld, err}
+	}
+	return err
 }

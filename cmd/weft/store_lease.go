@@ -11,11 +11,11 @@ import (
 	"weft/internal/store"
 )
 
-func (a *app) leaseList() *cobra.Command {
+func (c *storeCommand) leaseList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "Show who has leases in the store", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, open, err := a.opener()
+			_, open, err := c.store.opener()
 			if err != nil {
 				return err
 			}
@@ -28,21 +28,21 @@ func (a *app) leaseList() *cobra.Command {
 			if err != nil {
 				return storeError(err)
 			}
-			if a.json {
-				return a.encode(append([]store.Holding{}, list...))
+			if c.opts.json {
+				return c.out.encode(append([]store.Holding{}, list...))
 			}
 			for _, h := range list {
-				fmt.Fprintf(a.stdout, "%s is held by %s, for %s more unless it is renewed\n", h.Key, h.Holder, h.Left.Round(time.Second))
+				fmt.Fprintf(c.out.stdout, "%s is held by %s, for %s more unless it is renewed\n", h.Key, h.Holder, h.Left.Round(time.Second))
 			}
 			if len(list) == 0 {
-				fmt.Fprintln(a.stdout, "Nobody holds anything.")
+				fmt.Fprintln(c.out.stdout, "Nobody holds anything.")
 			}
 			return nil
 		},
 	}
 }
 
-func (a *app) leaseBreak() *cobra.Command {
+func (c *storeCommand) leaseBreak() *cobra.Command {
 	var sure bool
 	cmd := &cobra.Command{
 		Use: "break KEY", Short: "End a lease whose holder is gone", Args: exactly("KEY"),
@@ -51,7 +51,7 @@ when that is too long, and when the holder is known to be gone. Whoever still wo
 it is told at its next renewal, and devices refuse its token once another has been there.
 If somebody else has the lease by now, nothing is done (exit 7).`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, open, err := a.opener()
+			_, open, err := c.store.opener()
 			if err != nil {
 				return err
 			}
@@ -60,14 +60,14 @@ If somebody else has the lease by now, nothing is done (exit 7).`,
 				return storeError(err)
 			}
 			defer s.Close()
-			return storeError(a.breakLease(cmd.Context(), s, args[0], sure))
+			return storeError(c.breakLease(cmd.Context(), s, args[0], sure))
 		},
 	}
 	cmd.Flags().BoolVar(&sure, "auto-approve", false, "do not ask")
 	return cmd
 }
 
-func (a *app) breakLease(ctx context.Context, s store.Store, key string, sure bool) error {
+func (c *storeCommand) breakLease(ctx context.Context, s store.Store, key string, sure bool) error {
 	list, err := s.Leases(ctx, "")
 	if err != nil {
 		return err
@@ -77,16 +77,16 @@ func (a *app) breakLease(ctx context.Context, s store.Store, key string, sure bo
 			continue
 		}
 		question := fmt.Sprintf("End the lease of %s, which %s has for %s more?", h.Key, h.Holder, h.Left.Round(time.Second))
-		if err := a.confirm(sure, question, "the lease stays", "be sure that its holder is gone, and pass --auto-approve"); err != nil {
+		if err := c.out.confirm(sure, question, "the lease stays", "be sure that its holder is gone, and pass --auto-approve"); err != nil {
 			return err
 		}
 		if err := s.Break(ctx, h); err != nil {
 			return err
 		}
-		if a.json {
-			return a.encode(h)
+		if c.opts.json {
+			return c.out.encode(h)
 		}
-		_, err := fmt.Fprintf(a.stdout, "%s is free: it was held by %s\n", h.Key, h.Holder)
+		_, err := fmt.Fprintf(c.out.stdout, "%s is free: it was held by %s\n", h.Key, h.Holder)
 		return err
 	}
 	return hint.Wrap(fmt.Errorf("nobody has a lease of %s", key), "weft store lease list shows all")

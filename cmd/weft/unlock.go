@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
@@ -17,7 +16,16 @@ import (
 	"weft/plan"
 )
 
-func (a *app) unlockCmd() *cobra.Command {
+// An unlockCommand is weft unlock.
+type unlockCommand struct {
+	opts    *options
+	out     *printer
+	project *project
+	store   *runStore
+	fabric  *fabric
+}
+
+func (c *unlockCommand) command() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use: "unlock [DEVICE...]", Short: "Show who holds devices, and with --force let them go",
@@ -32,23 +40,23 @@ run. Whoever has its record is then told that it has been ended.
 A server that was changed by runs of a store keeps the token of the last one, and
 refuses runs with a lesser one or with none. --force takes that away, too: the next run
 that comes begins anew, whatever store it is of.`,
-		RunE: a.does(func(ctx context.Context, args []string) error {
+		RunE: c.out.does(func(ctx context.Context, args []string) error {
 			if force && len(args) == 0 {
 				return usage(errors.New("--force: name the devices, such as server.node[\"st1\"]"))
 			}
-			return a.unlock(ctx, args, force)
+			return c.unlock(ctx, args, force)
 		}),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "end the leases on the named devices, and the runs that they belong to")
 	return cmd
 }
 
-func (a *app) unlock(ctx context.Context, names []string, force bool) error {
-	m, err := a.load()
+func (c *unlockCommand) unlock(ctx context.Context, names []string, force bool) error {
+	m, err := c.project.load()
 	if err != nil {
 		return err
 	}
-	p, err := a.open(m)
+	p, err := c.fabric.open(m)
 	if err != nil {
 		return err
 	}
@@ -64,7 +72,7 @@ func (a *app) unlock(ctx context.Context, names []string, force bool) error {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	held, failed := make([]holding, len(names)), make([]error, len(names))
 	look := func(ctx context.Context, i int, name string) {
-		h, err := a.unlockOne(ctx, p, name, force)
+		h, err := c.unlockOne(ctx, p, name, force)
 		if held[i] = h; err != nil {
 			failed[i] = fmt.Errorf("%s: %w", name, err)
 		}
@@ -78,7 +86,7 @@ func (a *app) unlock(ctx context.Context, names []string, force bool) error {
 		if failed[i] != nil {
 			continue
 		}
-		if err := a.showHolding(name, held[i]); err != nil {
+		if err := c.showHolding(name, held[i]); err != nil {
 			return err
 		}
 	}
@@ -92,7 +100,7 @@ func (a *app) unlock(ctx context.Context, names []string, force bool) error {
 }
 
 // unfence says which token stands on a device, and takes it away if told so.
-func (a *app) unfence(ctx context.Context, p *run.Site, name string, force bool) (string, error) {
+func (c *unlockCommand) unfence(ctx context.Context, p *run.Site, name string, force bool) (string, error) {
 	fenced := p.Fleet.Device(name)
 	if !fenced.Capabilities().Fence {
 		return "", nil // a switch, where leases are advice
@@ -112,7 +120,7 @@ type holding struct {
 	token string
 }
 
-func (a *app) unlockOne(ctx context.Context, p *run.Site, name string, force bool) (h holding, err error) {
+func (c *unlockCommand) unlockOne(ctx context.Context, p *run.Site, name string, force bool) (h holding, err error) {
 	device := p.Fleet.Device(name)
 	l, err := device.Lease(ctx)
 	if err != nil {
@@ -146,11 +154,11 @@ func (a *app) unlockOne(ctx context.Context, p *run.Site, name string, force boo
 			return h, err
 		}
 		text += "; it belonged to " + m.Text() + ", which cannot go on now: whoever has its record is told so (exit 7), and closes it with weft rollout abort"
-		if err := a.runs().Unlocked(ctx, m.Run, name, who()); err != nil { // the device is free all the same
-			a.emit(plan.Event{Type: plan.EventDiagnostic, Level: "warn", Device: name, Message: fmt.Sprintf("the audit trail of run %s lacks that %s was unlocked: %v", m.Run, name, err)})
+		if err := c.store.records().Unlocked(ctx, m.Run, name, who()); err != nil { // the device is free all the same
+			c.out.emit(plan.Event{Type: plan.EventDiagnostic, Level: "warn", Device: name, Message: fmt.Sprintf("the audit trail of run %s lacks that %s was unlocked: %v", m.Run, name, err)})
 		}
 	}
-	token, err := a.unfence(ctx, p, name, force)
+	token, err := c.unfence(ctx, p, name, force)
 	if err != nil {
 		return h, err
 	}
@@ -164,39 +172,11 @@ func (a *app) unlockOne(ctx context.Context, p *run.Site, name string, force boo
 }
 
 // showHolding prints who holds a device.
-func (a *app) showHolding(name string, h holding) error {
-	if a.json {
-		a.emit(plan.Event{Type: plan.EventLease, Device: name, Message: name + " " + h.text, Data: map[string]any{"lease": h.lease, "runs": h.marks, "token": h.token}})
+func (c *unlockCommand) showHolding(name string, h holding) error {
+	if c.opts.json {
+		c.out.emit(plan.Event{Type: plan.EventLease, Device: name, Message: name + " " + h.text, Data: map[string]any{"lease": h.lease, "runs": h.marks, "token": h.token}})
 		return nil
 	}
-	_, err := fmt.Fprintln(a.stdout, name, h.text)
+	_, err := fmt.Fprintln(c.out.stdout, name, h.text)
 	return err
-}
-
-// elsewhere is why there is no run here to go on with: one of the same owner that
-// was begun elsewhere is on its way. What cannot be asked says nothing.
-func (a *app) elsewhere(ctx context.Context) error {
-	m, diags, err := a.parse(os.DirFS(a.dir), nil)
-	if err != nil || diags.HasErrors() {
-		return nil
-	}
-	p, err := a.reach(m)
-	if err != nil {
-		return nil
-	}
-	defer p.Close()
-	for _, mark := range p.Standing(ctx) {
-		if mark.Owner == m.Name {
-			return &codeError{exitHeld, hint.Wrap(plan.NewMarkedError(mark.Device, mark.Mark), "go on with it where it was begun: its record is in .weft/store there; if it will not be: weft apply --takeover=%s", mark.Run)}
-		}
-	}
-	return nil
-}
-
-// warnMarked says whose runs devices belong to.
-func (a *app) warnMarked(ctx context.Context, p *run.Site) {
-	for _, m := range p.Standing(ctx) {
-		a.emit(plan.Event{Type: plan.EventDiagnostic, Level: "warn", Device: m.Device,
-			Message: fmt.Sprintf("%s belongs to %s: what is measured may change under it", m.Device, m.Text()), Data: map[string]any{"mark": m.Mark}})
-	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"weft/internal/hint"
 	"weft/internal/view"
 	"weft/inventory/language"
 	"weft/plan"
@@ -32,33 +31,19 @@ func harmless() []string {
 	return []string{"validate", "plan", "show", "fmt", "graph", "catalogue", "explain", "schema", "completion", "version", "help"}
 }
 
-// guarded refuses all commands but those where WEFT_UNTRUSTED is set.
-func (a *app) guarded(cmd *cobra.Command) error {
-	if !distrusts() {
-		return nil
-	}
-	a.untrusted = true
-	name, _, _ := strings.Cut(commandName(cmd), " ")
-	if cmd == cmd.Root() || slices.Contains(harmless(), name) || strings.HasPrefix(name, "__complete") {
-		return nil
-	}
-	return usage(hint.Wrap(fmt.Errorf("weft %s may do more than read the files, which are not trusted: WEFT_UNTRUSTED is set", commandName(cmd)),
-		"there are %s", strings.Join(harmless(), ", ")))
-}
-
-func (a *app) untrustedFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.untrusted, "untrusted", false, "the files may be anybody's: read nothing else, and run and reach nothing (also WEFT_UNTRUSTED=1)")
+func (o *options) untrustedFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.untrusted, "untrusted", false, "the files may be anybody's: read nothing else, and run and reach nothing (also WEFT_UNTRUSTED=1)")
 }
 
 // files are those of --chdir. Where they are not trusted no link leads out of that
 // directory, nor, where it is a relative one, out of the one that weft works in.
-func (a *app) files() (fs.FS, error) {
-	if !a.untrusted {
-		return os.DirFS(a.dir), nil
+func (p *project) fs() (fs.FS, error) {
+	if !p.opts.untrusted {
+		return os.DirFS(p.opts.dir), nil
 	}
-	from, below := a.dir, "."
-	if filepath.IsLocal(a.dir) {
-		from, below = ".", a.dir
+	from, below := p.opts.dir, "."
+	if filepath.IsLocal(p.opts.dir) {
+		from, below = ".", p.opts.dir
 	}
 	root, err := os.OpenRoot(from)
 	if err != nil {
@@ -73,7 +58,7 @@ func (a *app) files() (fs.FS, error) {
 }
 
 // unknown says what a plan of files that are not trusted leaves open.
-func (a *app) unknown(p *plan.Plan) {
+func (pl *planner) unknown(p *plan.Plan) {
 	var list []string
 	for _, u := range language.Uses(sourcesOf(p), p.Inputs) {
 		for _, c := range u.Calls {
@@ -86,11 +71,11 @@ func (a *app) unknown(p *plan.Plan) {
 		}
 	}
 	list = append(list, fmt.Sprintf("what would change: no device was asked about resources, of which %d are declared", p.Counts().Resources))
-	if a.json {
+	if pl.opts.json {
 		for _, text := range list {
-			a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "not known: " + text})
+			pl.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "not known: " + text})
 		}
 		return
 	}
-	view.Unknown(a.stdout, a.style(a.stdout), list)
+	view.Unknown(pl.out.stdout, pl.out.style(pl.out.stdout), list)
 }

@@ -28,7 +28,15 @@ func offline() modules.Env {
 	}
 }
 
-func (a *app) validateCmd() *cobra.Command {
+// A validateCommand is weft validate.
+type validateCommand struct {
+	opts    *options
+	out     *printer
+	project *project
+	repo    *repository
+}
+
+func (c *validateCommand) command() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use: "validate", Short: "Check the files; no network", Args: exactly(),
@@ -43,42 +51,42 @@ repository.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			endAtOnce()
 			if format != "" {
-				return a.validateFor(format)
+				return c.validateFor(format)
 			}
-			a.begin(cmd)
-			m, err := a.load()
+			c.out.begin(cmd)
+			m, err := c.project.load()
 			if err != nil {
 				return err
 			}
-			if _, err := a.expand(m, offline()); err != nil {
+			if _, err := c.project.expand(m, offline()); err != nil {
 				return err
 			}
-			if !a.json {
-				fmt.Fprintf(a.stdout, "%s is valid: %d switches, %d servers, %d links, %d targets, %d initiators.\n",
+			if !c.opts.json {
+				fmt.Fprintf(c.out.stdout, "%s is valid: %d switches, %d servers, %d links, %d targets, %d initiators.\n",
 					m.Name, len(m.Switches), len(m.Servers), len(m.Links), len(m.Targets), len(m.Initiators))
 			}
-			a.unread(m)
+			c.unread(m)
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "", "github or sarif, for pipelines; not with --json")
 	completeFlag(cmd, "format", "github", "sarif")
-	a.untrustedFlag(cmd)
+	c.opts.untrustedFlag(cmd)
 	return cmd
 }
 
 // unread notes the switches on paths of lossless fabrics that weft does not read and that no
 // validation allows to go without a measurement.
-func (a *app) unread(m *inventory.Model) {
+func (c *validateCommand) unread(m *inventory.Model) {
 	list := prove.Unread(m)
 	if len(list) == 0 {
 		return
 	}
 	line := "allow_unmeasured = [" + strings.Join(list, ", ") + "]"
 	text := "Unmanaged switches are on paths of lossless fabrics, and weft verify does not measure what they do: " + strings.Join(list, ", ")
-	if a.json {
-		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: text, Data: map[string]any{"unmanaged": list, "allow_unmeasured": line}})
+	if c.opts.json {
+		c.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: text, Data: map[string]any{"unmanaged": list, "allow_unmeasured": line}})
 		return
 	}
-	fmt.Fprintf(a.stdout, "\n%s.\n  to accept that, in the validation: %s\n", text, line)
+	fmt.Fprintf(c.out.stdout, "\n%s.\n  to accept that, in the validation: %s\n", text, line)
 }

@@ -29,7 +29,17 @@ type verification struct {
 	mayWrite   []string // scratch namespaces that loads may overwrite
 }
 
-func (a *app) verifyCmd() *cobra.Command {
+// A verifyCommand is weft verify.
+type verifyCommand struct {
+	opts    *options
+	out     *printer
+	project *project
+	store   *runStore
+	fabric  *fabric
+	results *results
+}
+
+func (c *verifyCommand) command() *cobra.Command {
 	var how verification
 	cmd := &cobra.Command{
 		Use: "verify [VALIDATION…]", Short: "Measure the fabric and judge it against its limits",
@@ -64,8 +74,8 @@ overwritten is neither blank nor of an earlier load. What it writes it reads bac
 No server carries two measured flows at a time. --schedule shows the rounds in which
 everything would be measured; it contacts no device.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			a.begin(cmd)
-			m, err := a.load()
+			c.out.begin(cmd)
+			m, err := c.project.load()
 			if err != nil {
 				return err
 			}
@@ -73,17 +83,16 @@ everything would be measured; it contacts no device.`,
 				return err
 			}
 			if how.schedule {
-				return a.schedule(m, names)
+				return c.schedule(m, names)
 			}
-			p, err := a.open(m)
+			p, err := c.fabric.open(m)
 			if err != nil {
 				return err
 			}
 			defer p.Close()
-			return a.verify(cmd.Context(), p, names, how)
+			return c.verify(cmd.Context(), p, names, how)
 		},
 	}
-	cmd.AddCommand(a.cablingCmd(), a.failoverCmd(), a.rebootCmd())
 	how.flags(cmd.Flags())
 	return cmd
 }
@@ -112,59 +121,48 @@ func unmeasurable(m *inventory.Model, names []string) error {
 }
 
 // schedule shows the rounds of a measurement.
-func (a *app) schedule(m *inventory.Model, names []string) error {
+func (c *verifyCommand) schedule(m *inventory.Model, names []string) error {
 	rounds, err := prove.Schedule(m, names)
 	if err != nil {
 		return err
 	}
-	if a.json {
+	if c.opts.json {
 		for n, r := range rounds {
-			a.emit(plan.Event{Type: plan.EventNote, Message: fmt.Sprintf("round %d: %d flows", n+1, len(r)), Data: map[string]any{"round": n + 1, "flows": r}})
+			c.out.emit(plan.Event{Type: plan.EventNote, Message: fmt.Sprintf("round %d: %d flows", n+1, len(r)), Data: map[string]any{"round": n + 1, "flows": r}})
 		}
 		return nil
 	}
-	view.Schedule(a.stdout, rounds, a.style(a.stdout))
+	view.Schedule(c.out.stdout, rounds, c.out.style(c.out.stdout))
 	return nil
 }
 
-func (a *app) verify(ctx context.Context, p *run.Site, names []string, how verification) error {
-	base, err := a.baseline(ctx, how.baseline)
+func (c *verifyCommand) verify(ctx context.Context, p *run.Site, names []string, how verification) error {
+	base, err := c.baseline(ctx, how.baseline)
 	if err != nil {
 		return err
 	}
-	a.warnMarked(ctx, p)
+	c.fabric.warnMarked(ctx, p)
 	res, err := p.Measure(ctx, prove.Input{Names: names, Baseline: base, Throughput: how.throughput, Compare: how.compare, Allow: how.allow, MayWrite: how.mayWrite, Path: len(names) == 0, Conclude: len(names) == 0})
 	if err != nil {
 		return err
 	}
-	if err := run.WriteKept(a.lastVerify(), run.Kept{Validations: names, Time: time.Now().UTC(), Simulated: a.lab, Files: run.SumOf(p.Model), Result: res, Thresholds: run.Thresholds(p.Model)}); err != nil {
-		a.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "nothing is kept for weft report: " + err.Error()})
+	if err := run.WriteKept(c.results.lastVerify(), run.Kept{Validations: names, Time: time.Now().UTC(), Simulated: c.opts.lab, Files: run.SumOf(p.Model), Result: res, Thresholds: run.Thresholds(p.Model)}); err != nil {
+		c.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "nothing is kept for weft report: " + err.Error()})
 	}
 	if how.save != "" {
-		if err := a.keepBaseline(ctx, how.save, res); err != nil {
+		if err := c.keepBaseline(ctx, how.save, res); err != nil {
 			return err
 		}
 	}
-	if a.json {
-		a.emitJudgements(res.Judgements)
-		a.emitConclusions(res.Checks, res.Outputs)
+	if c.opts.json {
+		c.out.emitJudgements(res.Judgements)
+		c.out.emitConclusions(res.Checks, res.Outputs)
 	} else {
-		view.Heading(a.stdout, a.style(a.stdout), "verify", p.Model.Name, a.lab)
-		view.Verify(a.stdout, res, a.style(a.stdout))
+		view.Heading(c.out.stdout, c.out.style(c.out.stdout), "verify", p.Model.Name, c.opts.lab)
+		view.Verify(c.out.stdout, res, c.out.style(c.out.stdout))
 	}
 	if res.Verdict != prove.Pass {
 		return &quietError{proven(res.Verdict)}
 	}
 	return nil
-}
-
-func (a *app) emitJudgements(list []prove.Judgement) {
-	for _, j := range list {
-		e := plan.Event{Type: plan.EventVerdict, Message: string(j.Verdict) + " " + j.Metric + " " + j.Pair,
-			Data: map[string]any{"judgement": j}}
-		if j.Verdict == prove.Fail {
-			e.Level = "error"
-		}
-		a.emit(e)
-	}
 }

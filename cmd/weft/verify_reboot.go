@@ -25,7 +25,16 @@ type restarting struct {
 	timeout time.Duration // of everything that comes after the restart
 }
 
-func (a *app) rebootCmd() *cobra.Command {
+// A rebootCommand is weft verify reboot.
+type rebootCommand struct {
+	opts    *options
+	out     *printer
+	store   *runStore
+	fabric  *fabric
+	planner *planner
+}
+
+func (c *rebootCommand) command() *cobra.Command {
 	var how restarting
 	cmd := &cobra.Command{
 		Use: "reboot SERVER...", Short: "Restart servers, and prove that everything comes back by itself",
@@ -45,8 +54,8 @@ would bring it back, and 8 when a server does not start again.`,
 			if len(names) == 0 {
 				return usage(errors.New("name the servers to restart: weft verify reboot SERVER"))
 			}
-			a.begin(cmd)
-			return a.reboot(cmd.Context(), names, how)
+			c.out.begin(cmd)
+			return c.reboot(cmd.Context(), names, how)
 		},
 	}
 	cmd.Flags().BoolVar(&how.approve, "auto-approve", false, "do not ask")
@@ -54,8 +63,8 @@ would bring it back, and 8 when a server does not start again.`,
 	return cmd
 }
 
-func (a *app) reboot(ctx context.Context, names []string, how restarting) error {
-	p, made, err := a.plan(ctx, planFlags{})
+func (c *rebootCommand) reboot(ctx context.Context, names []string, how restarting) error {
+	p, made, err := c.planner.plan(ctx, planFlags{})
 	if err != nil {
 		return err
 	}
@@ -66,7 +75,7 @@ func (a *app) reboot(ctx context.Context, names []string, how restarting) error 
 	}
 	for _, name := range servers {
 		for _, m := range run.MarksOf(p.Input.Devices[name]) {
-			if !a.runs().Mine(m) {
+			if !c.store.records().Mine(m) {
 				return &codeError{exitHeld, plan.NewMarkedError(name, m)}
 			}
 		}
@@ -77,7 +86,7 @@ func (a *app) reboot(ctx context.Context, names []string, how restarting) error 
 		}
 	}
 	if !converged(made) {
-		if err := a.planned(ctx, made, planFlags{detailed: true}); exitCode(ctx, err) != exitChanges {
+		if err := c.planner.planned(ctx, made, planFlags{detailed: true}); exitCode(ctx, err) != exitChanges {
 			return err
 		}
 		return hint.Wrap(errors.New("not restarted: not everything is as declared, so that nothing would be proven"), "carry the plan out first: weft apply")
@@ -87,27 +96,29 @@ func (a *app) reboot(ctx context.Context, names []string, how restarting) error 
 	if len(together) == 0 {
 		question = "Restart " + strings.Join(servers, ", ") + ", one after another? Whatever runs there leaves before."
 	}
-	if err := a.confirm(how.approve, question, "not restarted", "pass --auto-approve"); err != nil {
+	if err := c.out.confirm(how.approve, question, "not restarted", "pass --auto-approve"); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, how.timeout)
 	defer cancel()
-	if err := a.restartAll(ctx, p, together); err != nil {
+	if err := c.restartAll(ctx, p, together); err != nil {
 		return err
 	}
 	for _, host := range rolling {
 		begun := time.Now()
-		if err := a.restarts(p).Roll(ctx, host, false, false, how.timeout); err != nil {
+		if err := c.restarts(p).Roll(ctx, host, false, false, how.timeout); err != nil {
 			return unrestarted(err)
 		}
-		if err := a.comesBack(ctx, a.again(p.Model), []string{host}, begun); err != nil {
+		if err := c.comesBack(ctx, c.again(p.Model), []string{host}, begun); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *app) restarts(p *run.Site) *run.Restarts { return &run.Restarts{Site: p, Says: a.says} }
+func (c *rebootCommand) restarts(p *run.Site) *run.Restarts {
+	return &run.Restarts{Site: p, Says: c.out.says}
+}
 
 // unrestarted gives a host that is not well its exit code.
 func unrestarted(err error) error {
@@ -135,26 +146,26 @@ func divided(p *run.Site, servers []string) (together, rolling []string) {
 }
 
 // restartAll restarts servers at the same time, and waits until all is back.
-func (a *app) restartAll(ctx context.Context, p *run.Site, servers []string) error {
+func (c *rebootCommand) restartAll(ctx context.Context, p *run.Site, servers []string) error {
 	if len(servers) == 0 {
 		return nil
 	}
 	begun := time.Now()
 	errs := make([]error, len(servers))
 	p.Each(ctx, servers, "restarting", func(ctx context.Context, i int, server string) {
-		if errs[i] = a.restarts(p).Boot(ctx, server); errs[i] == nil {
-			a.says(server, fmt.Sprintf("%s has started again after %s", server, time.Since(begun).Round(time.Second)))
+		if errs[i] = c.restarts(p).Boot(ctx, server); errs[i] == nil {
+			c.out.says(server, fmt.Sprintf("%s has started again after %s", server, time.Since(begun).Round(time.Second)))
 		}
 	})
 	if err := errors.Join(errs...); err != nil {
 		return &codeError{exitUnreachable, err}
 	}
-	return a.comesBack(ctx, a.again(p.Model), servers, begun)
+	return c.comesBack(ctx, c.again(p.Model), servers, begun)
 }
 
 // again plans over connections of its own, as often as it is called.
-func (a *app) again(m *inventory.Model) func(context.Context) (*plan.Plan, error) {
-	return func(ctx context.Context) (*plan.Plan, error) { return a.planAfresh(ctx, m) }
+func (c *rebootCommand) again(m *inventory.Model) func(context.Context) (*plan.Plan, error) {
+	return func(ctx context.Context) (*plan.Plan, error) { return c.planAfresh(ctx, m) }
 }
 
 // converged reports whether everything was seen and is as declared. What a weft that was
@@ -169,19 +180,19 @@ func converged(made *plan.Plan) bool {
 const rebootPause = 2 * time.Second // between plans of a server that has started
 
 // comesBack plans again until nothing is left to do, and says what is waited for.
-func (a *app) comesBack(ctx context.Context, again func(context.Context) (*plan.Plan, error), servers []string, begun time.Time) error {
+func (c *rebootCommand) comesBack(ctx context.Context, again func(context.Context) (*plan.Plan, error), servers []string, begun time.Time) error {
 	var last *plan.Plan
 	var waits string
 	for {
 		made, err := again(ctx)
 		if err == nil && converged(made) {
-			return a.isBack(made, strings.Join(servers, ", "), time.Since(begun))
+			return c.isBack(made, strings.Join(servers, ", "), time.Since(begun))
 		}
 		if err == nil && (ctx.Err() == nil || last == nil) { // one that was cut short knows less than the one before
 			last = made
 			if text := missing(made); text != waits {
 				waits = text
-				a.says("", "not back yet: "+text)
+				c.out.says("", "not back yet: "+text)
 			}
 		}
 		if wait.For(ctx, rebootPause) {
@@ -190,7 +201,7 @@ func (a *app) comesBack(ctx context.Context, again func(context.Context) (*plan.
 		if last == nil {
 			return fmt.Errorf("waiting until everything is back: %w", errors.Join(context.Cause(ctx), err))
 		}
-		if err := a.planned(ctx, last, planFlags{}); err != nil {
+		if err := c.planner.planned(ctx, last, planFlags{}); err != nil {
 			return err
 		}
 		return &codeError{exitFailed, errors.New("not everything came back by itself")}
@@ -210,8 +221,8 @@ func missing(made *plan.Plan) string {
 }
 
 // planAfresh plans over connections of its own.
-func (a *app) planAfresh(ctx context.Context, m *inventory.Model) (*plan.Plan, error) {
-	p, err := a.open(m)
+func (c *rebootCommand) planAfresh(ctx context.Context, m *inventory.Model) (*plan.Plan, error) {
+	p, err := c.fabric.open(m)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +230,7 @@ func (a *app) planAfresh(ctx context.Context, m *inventory.Model) (*plan.Plan, e
 	return plan.Make(ctx, p.Input)
 }
 
-func (a *app) isBack(made *plan.Plan, servers string, took time.Duration) error {
+func (c *rebootCommand) isBack(made *plan.Plan, servers string, took time.Duration) error {
 	resources := 0
 	for _, d := range made.Devices {
 		resources += d.Items
@@ -231,10 +242,10 @@ func (a *app) isBack(made *plan.Plan, servers string, took time.Duration) error 
 			text += fmt.Sprintf("\n  ! %s is %s", l.ID, l.Text)
 		}
 	}
-	if a.json {
-		a.emit(plan.Event{Type: plan.EventNote, Message: text})
+	if c.opts.json {
+		c.out.emit(plan.Event{Type: plan.EventNote, Message: text})
 		return nil
 	}
-	_, err := fmt.Fprintln(a.stdout, text)
+	_, err := fmt.Fprintln(c.out.stdout, text)
 	return err
 }

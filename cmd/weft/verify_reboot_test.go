@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,11 @@ import (
 	"weft/plan"
 )
 
+func reboots(stdout, stderr io.Writer) *rebootCommand {
+	p := newServices(nil, stdout, stderr, nil)
+	return &rebootCommand{opts: p.opts, out: p.out, store: p.store, fabric: p.fabric, planner: p.planner}
+}
+
 // What came back, but not as it was wanted, is said.
 func TestBackDegraded(t *testing.T) {
 	var out bytes.Buffer
@@ -19,7 +25,7 @@ func TestBackDegraded(t *testing.T) {
 	made := &plan.Plan{Devices: []plan.PlannedDevice{{Items: 7}}, Left: []plan.LeftAlone{
 		{ID: id, Text: "DEGRADED: connected over TCP"}, {ID: id, Text: "described, not yet managed"},
 	}}
-	if err := (&app{stdout: &out}).isBack(made, "server.one", time.Minute); err != nil {
+	if err := reboots(&out, io.Discard).isBack(made, "server.one", time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	got := out.String()
@@ -36,11 +42,11 @@ func TestNotBackInTime(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		var out, said bytes.Buffer
-		a := &app{stdout: &out, stderr: &said}
+		c := reboots(&out, &said)
 		id := plan.ID{Device: "server.one", Kind: "service", Name: "chrony"}
 		made := &plan.Plan{Devices: []plan.PlannedDevice{{Address: "server.one", Items: 7}}, Steps: []plan.PlannedStep{{ID: id}}}
 		begun, looks := time.Now(), 0
-		err := a.comesBack(ctx, func(context.Context) (*plan.Plan, error) { looks++; return made, nil }, []string{"server.one"}, begun)
+		err := c.comesBack(ctx, func(context.Context) (*plan.Plan, error) { looks++; return made, nil }, []string{"server.one"}, begun)
 		if coded := new(codeError); !errors.As(err, &coded) || coded.code != exitFailed || err.Error() != "not everything came back by itself" || time.Since(begun) != patience || looks != 11 {
 			t.Errorf("%v after %s and %d looks", err, time.Since(begun), looks)
 		}

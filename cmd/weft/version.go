@@ -17,15 +17,21 @@ func versionLine() string {
 	return fmt.Sprintf("weft %s (%s) %s/%s", version(), agent.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-func (a *app) versionCmd() *cobra.Command {
+// A versionCommand is weft version.
+type versionCommand struct {
+	opts *options
+	out  *printer
+}
+
+func (c *versionCommand) command() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: exactly(),
 		Run: func(cmd *cobra.Command, _ []string) {
-			if a.json {
-				a.begin(cmd)
+			if c.opts.json {
+				c.out.begin(cmd)
 				return
 			}
-			fmt.Fprintln(a.stdout, versionLine())
+			fmt.Fprintln(c.out.stdout, versionLine())
 		},
 	}
 }

@@ -30,7 +30,15 @@ type watching struct {
 	allow      []string // devices and systems that may go without a measurement
 }
 
-func (a *app) watchCmd() *cobra.Command {
+// A watchCommand is weft watch.
+type watchCommand struct {
+	opts    *options
+	out     *printer
+	project *project
+	fabric  *fabric
+}
+
+func (wat *watchCommand) command() *cobra.Command {
 	var how watching
 	cmd := &cobra.Command{
 		Use: "watch [VALIDATION…]", Short: "Look at the fabric again and again",
@@ -45,7 +53,7 @@ Where stdout is no terminal it is as without it: one look after another.
 With --prometheus it also answers /metrics there, with every counter, and each metric
 with its value and verdict at each place, and the p99 of each pair. The exit code is that of the last look.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			a.begin(cmd)
+			wat.out.begin(cmd)
 			if how.interval < time.Second {
 				return usage(errors.New("--interval is at least 1s"))
 			}
@@ -55,7 +63,7 @@ with its value and verdict at each place, and the p99 of each pair. The exit cod
 			if _, _, err := net.SplitHostPort(how.prometheus); how.prometheus != "" && err != nil {
 				return usage(hint.Wrap(fmt.Errorf("--prometheus: %w", err), "an address has a port, like 127.0.0.1:9421"))
 			}
-			m, err := a.load()
+			m, err := wat.project.load()
 			if err != nil {
 				return err
 			}
@@ -71,12 +79,12 @@ with its value and verdict at each place, and the p99 of each pair. The exit cod
 			if len(names) == 0 {
 				return errors.New("there is nothing to watch: no validation has a metric with a source")
 			}
-			p, err := a.open(m)
+			p, err := wat.fabric.open(m)
 			if err != nil {
 				return err
 			}
 			defer p.Close()
-			return a.watch(cmd.Context(), p, names, how)
+			return wat.watch(cmd.Context(), p, names, how)
 		},
 	}
 	f := cmd.Flags()
@@ -102,16 +110,16 @@ func countingNames(m *inventory.Model) []string {
 	return names
 }
 
-func (a *app) watch(ctx context.Context, p *run.Site, names []string, how watching) error {
+func (wat *watchCommand) watch(ctx context.Context, p *run.Site, names []string, how watching) error {
 	seen := newSeenLast(p.Model.Name)
 	if how.prometheus != "" {
-		stop, err := a.answer(how.prometheus, seen.handler())
+		stop, err := wat.answer(how.prometheus, seen.handler())
 		if err != nil {
 			return err
 		}
 		defer stop()
 	}
-	terminal, board := onTerminal(a.stdout), a.boardFor(p.Model, how.ui)
+	terminal, board := onTerminal(wat.out.stdout), wat.boardFor(p.Model, how.ui)
 	var since *prove.Snapshot
 	var last *prove.Result
 	var configuration *prove.Configuration
@@ -129,13 +137,13 @@ func (a *app) watch(ctx context.Context, p *run.Site, names []string, how watchi
 		since, last, configuration = res.After.Since(since), res, res.Configuration
 		seen.last.Store(res)
 		switch {
-		case a.json:
-			a.emit(plan.Event{Type: plan.EventVerdict, Message: string(res.Verdict), Data: map[string]any{"judgements": res.Judgements}})
+		case wat.opts.json:
+			wat.out.emit(plan.Event{Type: plan.EventVerdict, Message: string(res.Verdict), Data: map[string]any{"judgements": res.Judgements}})
 		case board != nil:
 			board.Add(res, time.Now())
-			board.Show(a.stdout, res, time.Now(), a.style(a.stdout))
+			board.Show(wat.out.stdout, res, time.Now(), wat.out.style(wat.out.stdout))
 		default:
-			view.Watch(a.stdout, res, time.Now(), a.style(a.stdout), terminal)
+			view.Watch(wat.out.stdout, res, time.Now(), wat.out.style(wat.out.stdout), terminal)
 		}
 		if how.count > 0 && n >= how.count || !wait.For(ctx, how.interval) {
 			break
@@ -151,20 +159,20 @@ func (a *app) watch(ctx context.Context, p *run.Site, names []string, how watchi
 }
 
 // answer serves metrics until stop is called.
-func (a *app) answer(addr string, metrics http.Handler) (stop func(), err error) {
+func (wat *watchCommand) answer(addr string, metrics http.Handler) (stop func(), err error) {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("--prometheus: %w", err)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
-	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(a.stderr, "", 0)}
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(wat.out.stderr, "", 0)}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		_ = s.Serve(ln) // until stop closes it
 	}()
-	a.emit(plan.Event{Type: plan.EventHeartbeat, Message: "answering Prometheus at http://" + ln.Addr().String() + "/metrics"})
+	wat.out.emit(plan.Event{Type: plan.EventHeartbeat, Message: "answering Prometheus at http://" + ln.Addr().String() + "/metrics"})
 	return func() {
 		_ = s.Close()
 		<-done

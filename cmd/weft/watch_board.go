@@ -10,8 +10,8 @@ import (
 
 // boardFor is the board of a fabric, where stdout is a terminal that can be wiped; nil: it is
 // none, and looks are shown one after another.
-func (a *app) boardFor(m *inventory.Model, wanted bool) *view.Board {
-	if !wanted || !onTerminal(a.stdout) || os.Getenv("TERM") == "dumb" || a.json {
+func (wat *watchCommand) boardFor(m *inventory.Model, wanted bool) *view.Board {
+	if !wanted || !onTerminal(wat.out.stdout) || os.Getenv("TERM") == "dumb" || wat.opts.json {
 		return nil
 	}
 	var names []string

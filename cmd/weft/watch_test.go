@@ -52,9 +52,10 @@ func TestPrometheus(t *testing.T) {
 // The endpoint answers what was seen last, and nothing before the first look.
 func TestPrometheusEndpoint(t *testing.T) {
 	var said bytes.Buffer
-	a := &app{stdout: io.Discard, stderr: &said}
+	p := newServices(nil, io.Discard, &said, nil)
+	w := &watchCommand{opts: p.opts, out: p.out, project: p.project, fabric: p.fabric}
 	seen := newSeenLast("pod")
-	stop, err := a.answer("127.0.0.1:0", seen.handler())
+	stop, err := w.answer("127.0.0.1:0", seen.handler())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func TestPrometheusEndpoint(t *testing.T) {
 	if code, body := get(); code != http.StatusOK || !strings.Contains(body, `validation="v"} 1`) {
 		t.Errorf("%d %s", code, body)
 	}
-	if _, err := a.answer("256.0.0.1:1", seen.handler()); err == nil {
+	if _, err := w.answer("256.0.0.1:1", seen.handler()); err == nil {
 		t.Error("an address that there cannot be")
 	}
 }

@@ -10,10 +10,18 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/run"
-	"weft/plan"
 )
 
-func (a *app) workerCmd() *cobra.Command {
+// A workerCommand is weft worker.
+type workerCommand struct {
+	out       *printer
+	project   *project
+	store     *runStore
+	approvers *approvers
+	executor  *executor
+}
+
+func (c *workerCommand) command() *cobra.Command {
 	var site string
 	var lead, once bool
 	var patience time.Duration
@@ -35,28 +43,28 @@ a time. weft apply --workers and weft rollout step lead as well, while they run.
 
 With --once it does what can be done now. A worker of a site then waits up to --wait for a
 leader, and ends when nobody leads a run any more, with what the last run of the site has come to: 0 where that has passed.`,
-		RunE: a.does(func(ctx context.Context, _ []string) error {
+		RunE: c.out.does(func(ctx context.Context, _ []string) error {
 			if (site == "") != lead {
 				return usage(hint.Wrap(errors.New("a worker has a --site, or it leads"), "weft worker --site NAME, or weft worker --lead"))
 			}
-			if !a.runs().Shared() {
+			if !c.store.records().Shared() {
 				return usage(hint.Wrap(errors.New("a worker finds its work in a store that it shares with whoever leads a run, and none is named"), "--store, WEFT_STORE, or a store block in the files"))
 			}
 			if !lead {
-				a.records = a.runs().ForSite(site)
+				c.store.opened = c.store.records().ForSite(site)
 			}
-			e, err := a.signing(ctx)
+			e, err := c.executor.signing(ctx)
 			if err != nil {
 				return err
 			}
 			e.Audience = nil // it shows events alone
 			if lead {
-				a.say("weft leads the runs of workers that are kept in " + a.runs().Where())
-				return a.carried(ctx, run.Lead(ctx, e, once))
+				c.out.say("weft leads the runs of workers that are kept in " + c.store.records().Where())
+				return c.executor.carried(ctx, run.Lead(ctx, e, once))
 			}
-			a.say(fmt.Sprintf("weft works for site %s; its runs are kept in %s", site, a.runs().Where()))
-			w := &run.Worker{Env: e, Site: site, Once: once, Patience: patience, Drain: &a.pauses}
-			return a.carried(ctx, w.Work(ctx))
+			c.out.say(fmt.Sprintf("weft works for site %s; its runs are kept in %s", site, c.store.records().Where()))
+			w := &run.Worker{Env: e, Site: site, Once: once, Patience: patience, Drain: &c.executor.pauses}
+			return c.executor.carried(ctx, w.Work(ctx))
 		}),
 	}
 	f := cmd.Flags()
@@ -64,18 +72,9 @@ leader, and ends when nobody leads a run any more, with what the last run of the
 	f.BoolVar(&lead, "lead", false, "lead runs of workers, and reach no device")
 	f.BoolVar(&once, "once", false, "do what can be done now, and end")
 	f.DurationVar(&patience, "wait", 30*time.Second, "with --once: how long to wait for a leader")
-	a.signerFlags(cmd)
+	c.approvers.signerFlags(cmd)
 	complete(cmd, "site", func(string) ([]string, cobra.ShellCompDirective) {
-		return a.declared("site"), cobra.ShellCompDirectiveNoFileComp
+		return c.project.declared("site"), cobra.ShellCompDirectiveNoFileComp
 	})
 	return cmd
-}
-
-// say writes a line for people, or an event.
-func (a *app) say(text string) {
-	if a.json {
-		a.emit(plan.Event{Type: plan.EventNote, Message: text})
-		return
-	}
-	fmt.Fprintln(a.stdout, text)
 }

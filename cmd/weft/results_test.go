@@ -17,7 +17,7 @@ import (
 
 // TestDamagedFacts begins a damaged file anew: what reads it says what to do.
 func TestDamagedFacts(t *testing.T) {
-	a := &app{dir: t.TempDir()}
+	a := &results{opts: &options{dir: t.TempDir()}}
 	if err := os.MkdirAll(filepath.Dir(a.lastFacts()), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestFactsAtOnce(t *testing.T) {
 	const many = 24
 	for i := range many {
 		wg.Go(func() {
-			a := &app{dir: dir}
+			a := &results{opts: &options{dir: dir}}
 			one := told{device: fmt.Sprintf("server.s%d", i), facts: &modules.Facts{Server: &host.ServerFacts{}}}
 			if err := a.keepFacts([]told{one}); err != nil {
 				t.Error(err)
@@ -53,7 +53,7 @@ func TestFactsAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	kept, err := (&app{dir: dir}).readFacts()
+	kept, err := (&results{opts: &options{dir: dir}}).readFacts()
 	if err != nil || len(kept.Devices) != many {
 		t.Errorf("%d of %d devices are kept, %v", len(kept.Devices), many, err)
 	}
@@ -62,7 +62,7 @@ func TestFactsAtOnce(t *testing.T) {
 // TestFactsOfAnotherWeft reads a file with other tables and columns: each value stands under
 // its own name, or nowhere.
 func TestFactsOfAnotherWeft(t *testing.T) {
-	a := &app{dir: t.TempDir()}
+	a := &results{opts: &options{dir: t.TempDir()}}
 	if err := os.MkdirAll(filepath.Dir(a.lastFacts()), 0o700); err != nil {
 		t.Fatal(err)
 	}

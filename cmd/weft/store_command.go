@@ -1,27 +1,26 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"weft/internal/hint"
 	"weft/internal/store"
 	"weft/internal/store/check"
-	"weft/internal/store/dir"
 	"weft/internal/store/nats"
-	"weft/inventory"
 )
 
-func (a *app) storeCmd() *cobra.Command {
+// A storeCommand is weft store.
+type storeCommand struct {
+	opts  *options
+	out   *printer
+	store *runStore
+}
+
+func (c *storeCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "store", Short: "Where runs are kept: try it out, see and break leases",
 		Long: `store is about where runs are kept: what --store, WEFT_STORE or the store block of the
@@ -31,61 +30,12 @@ files name, or .weft/store.`,
 	lease := &cobra.Command{Use: "lease", Short: "Who has what: list, break", Args: known, RunE: helps,
 		Long: `lease is about leases in the store: whoever works on something has it for some minutes,
 and renews it. Those on devices themselves show weft unlock.`}
-	lease.AddCommand(a.leaseList(), a.leaseBreak())
-	cmd.AddCommand(a.storeCheck(), lease)
+	lease.AddCommand(c.leaseList(), c.leaseBreak())
+	cmd.AddCommand(c.storeCheck(), lease)
 	return cmd
 }
 
-// opener is how the store is opened, and what it is called. None is made.
-func (a *app) opener() (name string, open func(context.Context) (store.Store, error), err error) {
-	s, owner, err := a.whereRuns()
-	if err != nil {
-		return "", nil, err
-	}
-	if s == nil {
-		s = &inventory.Store{Kind: "directory", Path: filepath.Join(a.place(), ".weft", "store")}
-	}
-	if s.Kind == "nats" {
-		return cmp.Or(s.URL, s.Creds), func(ctx context.Context) (store.Store, error) { return a.openHub(ctx, s, owner) }, nil
-	}
-	if _, err := os.Stat(filepath.Join(s.Path, "store.json")); err != nil {
-		return "", nil, usage(hint.Wrap(fmt.Errorf("there is no store in %s", s.Path), "name where runs are kept with --store: the file of a hub's credential, its URL, or a directory"))
-	}
-	return s.Path, func(ctx context.Context) (store.Store, error) { return dir.Open(ctx, s.Path, dir.Options{}) }, nil
-}
-
-// readCredential reads a credential that nobody else can read.
-func readCredential(file string) (*nats.Credential, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, fmt.Errorf("credential: %w", err)
-	}
-	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
-		return nil, hint.Wrap(fmt.Errorf("credential: %s may be read by others: its mode is %s", file, mode), "chmod 600 it, and if others could read it have it revoked")
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("credential: %w", err)
-	}
-	c, err := nats.ParseCredential(text)
-	if err != nil {
-		return nil, fmt.Errorf("credential: %s: %w", file, err)
-	}
-	return c, nil
-}
-
-// storeError gives causes their exit codes.
-func storeError(err error) error {
-	if errors.As(err, new(*store.UnavailableError)) {
-		return &codeError{exitUnreachable, err}
-	}
-	if errors.As(err, new(*store.LostError)) {
-		return &codeError{exitHeld, err}
-	}
-	return err
-}
-
-func (a *app) storeCheck() *cobra.Command {
+func (c *storeCommand) storeCheck() *cobra.Command {
 	var folder string
 	cmd := &cobra.Command{
 		Use: "check", Short: "Find out whether a store keeps what runs rely on", Args: exactly(),
@@ -97,7 +47,7 @@ some seconds, and does no harm to runs.
 
 A worker's credential may write below its site only: --folder site/SITE.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			name, open, err := a.opener()
+			name, open, err := c.store.opener()
 			if err != nil {
 				return err
 			}
@@ -109,7 +59,7 @@ A worker's credential may write below its site only: --folder site/SITE.`,
 			if err != nil {
 				return storeError(err)
 			}
-			return a.checked(name, append(list, kept...))
+			return c.checked(name, append(list, kept...))
 		},
 	}
 	cmd.Flags().StringVar(&folder, "folder", "", "below which it may write")
@@ -159,7 +109,7 @@ func keptHow(ctx context.Context, open func(context.Context) (store.Store, error
 	return []check.Finding{sync, copies}, nil
 }
 
-func (a *app) checked(name string, list []check.Finding) error {
+func (c *storeCommand) checked(name string, list []check.Finding) error {
 	code := exitDone
 	for _, f := range list {
 		switch f.Verdict {
@@ -171,13 +121,13 @@ func (a *app) checked(name string, list []check.Finding) error {
 			}
 		}
 	}
-	if a.json {
-		if err := a.encode(map[string]any{"store": name, "findings": list}); err != nil {
+	if c.opts.json {
+		if err := c.out.encode(map[string]any{"store": name, "findings": list}); err != nil {
 			return err
 		}
 	} else {
-		fmt.Fprintf(a.stdout, "The store %s\n", name)
-		w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+		fmt.Fprintf(c.out.stdout, "The store %s\n", name)
+		w := tabwriter.NewWriter(c.out.stdout, 0, 8, 2, ' ', 0)
 		for _, f := range list {
 			fmt.Fprintf(w, "  %s\t%s\t%s\n", f.Name, f.Verdict, f.Text)
 		}

@@ -34,17 +34,22 @@ type deviceTold struct {
 	Against []string     `json:"against,omitempty"` // what speaks against the files
 }
 
+// results are what commands keep for weft report.
+type results struct {
+	opts *options
+}
+
 // lastFacts is where that is kept.
-func (a *app) lastFacts() string { return filepath.Join(a.dir, ".weft", "facts.json") }
+func (re *results) lastFacts() string { return filepath.Join(re.opts.dir, ".weft", "facts.json") }
 
 // keepFacts keeps what devices have said, beside what others said before; what stands there
 // of the lab is not of real devices, nor the other way round. A file that cannot be read is
 // begun anew. Of two that keep at once one waits, so that neither's devices are lost.
-func (a *app) keepFacts(list []told) error {
-	if err := os.MkdirAll(filepath.Dir(a.lastFacts()), 0o700); err != nil {
+func (re *results) keepFacts(list []told) error {
+	if err := os.MkdirAll(filepath.Dir(re.lastFacts()), 0o700); err != nil {
 		return err
 	}
-	lock, err := flock.Open(a.lastFacts() + ".lock")
+	lock, err := flock.Open(re.lastFacts() + ".lock")
 	if err != nil {
 		return err
 	}
@@ -52,9 +57,9 @@ func (a *app) keepFacts(list []told) error {
 	if err := flock.Wait(lock); err != nil {
 		return fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
-	kept, err := a.readFacts()
+	kept, err := re.readFacts()
 	if err != nil {
-		kept = &keptFacts{Simulated: a.lab, Devices: map[string]deviceTold{}}
+		kept = &keptFacts{Simulated: re.opts.lab, Devices: map[string]deviceTold{}}
 	}
 	for _, t := range list {
 		if t.err != nil {
@@ -69,14 +74,14 @@ func (a *app) keepFacts(list []told) error {
 	if err != nil {
 		return err
 	}
-	return outfile.Write(context.Background(), a.lastFacts(), text, outfile.Options{Secret: true})
+	return outfile.Write(context.Background(), re.lastFacts(), text, outfile.Options{Secret: true})
 }
 
 // readFacts reads what is kept; nothing is kept of the lab where real devices are asked for,
 // nor the other way round.
-func (a *app) readFacts() (*keptFacts, error) {
-	kept := &keptFacts{Simulated: a.lab, Devices: map[string]deviceTold{}}
-	text, err := os.ReadFile(a.lastFacts())
+func (re *results) readFacts() (*keptFacts, error) {
+	kept := &keptFacts{Simulated: re.opts.lab, Devices: map[string]deviceTold{}}
+	text, err := os.ReadFile(re.lastFacts())
 	if errors.Is(err, fs.ErrNotExist) {
 		return kept, nil
 	}
@@ -85,17 +90,17 @@ func (a *app) readFacts() (*keptFacts, error) {
 	}
 	var was keptFacts
 	if err := json.Unmarshal(text, &was); err != nil {
-		return nil, hint.Wrap(fmt.Errorf("%s is damaged: %w", a.lastFacts(), err), "have devices tell it again: weft facts")
+		return nil, hint.Wrap(fmt.Errorf("%s is damaged: %w", re.lastFacts(), err), "have devices tell it again: weft facts")
 	}
-	if was.Simulated == a.lab && was.Devices != nil {
+	if was.Simulated == re.opts.lab && was.Devices != nil {
 		kept = &was
 	}
 	return kept, nil
 }
 
 // hardware is what devices of the files have said last; nil: none has.
-func (a *app) hardware(m *inventory.Model) (*report.Hardware, error) {
-	kept, err := a.readFacts()
+func (re *results) hardware(m *inventory.Model) (*report.Hardware, error) {
+	kept, err := re.readFacts()
 	if err != nil {
 		return nil, err
 	}
@@ -158,3 +163,9 @@ func file(tables []view.Table, kept view.Table) {
 		}
 	}
 }
+
+// lastVerify is where the last verification is kept, for the report.
+func (re *results) lastVerify() string { return filepath.Join(re.opts.dir, ".weft", "verify.json") }
+
+// lastFailover is where the last failover is kept, for the report.
+func (re *results) lastFailover() string { return filepath.Join(re.opts.dir, ".weft", "failover.json") }
