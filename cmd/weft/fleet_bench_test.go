@@ -349,7 +349,7 @@ func TestDoctorRoundTrips(t *testing.T) {
 		planned = min(planned, relay.Trips())
 		relay.CountTrips(quiet)
 		out, _ := exec.Command(f.weft, "-C", f.dir, "doctor").CombinedOutput() // how this machine is does not matter
-		if !strings.Contains(string(out), " things are fine by ") {
+		if !strings.Contains(string(out), " results pass in ") {
 			t.Fatalf("%s", out)
 		}
 		if examined = min(examined, relay.Trips()); examined <= planned+1 {

@@ -103,7 +103,7 @@ func Assess(s *Site, unread []Unread, arrays []string) *Assessment {
 		out.add(s.array(id))
 	}
 	for _, u := range unread {
-		a := Answer{What: "system", State: Unknown, Text: "it was not read: " + u.Why, Source: "the login"}
+		a := Answer{What: "system", State: Unknown, Text: "not read: " + u.Why, Source: "the login"}
 		if u.System != "" {
 			a.Text = u.System + ": " + u.Why
 		}
@@ -138,7 +138,7 @@ func (s *Site) server(h *Host) Subject {
 	if row := s.Hardware.Server(h.Facts.Vendor, h.Facts.Model); row != nil {
 		x.say("catalogue", Ready, row.PCIeGeneration.From(), "%s %s is %s%s", h.Facts.Vendor, h.Facts.Model, row.ID, slots(row))
 	} else {
-		x.say("catalogue", Unknown, h.Origins.Model, "%s has no row in the catalogue: only its own facts count", cmp.Or(strings.TrimSpace(h.Facts.Vendor+" "+h.Facts.Model), "its model"))
+		x.say("catalogue", Unknown, h.Origins.Model, "%s is not in the catalogue: only its own facts count", cmp.Or(strings.TrimSpace(h.Facts.Vendor+" "+h.Facts.Model), "its model"))
 	}
 	x.Answers[0].Aside = true
 	switch {
@@ -149,7 +149,7 @@ func (s *Site) server(h *Host) Subject {
 	}
 	ends := s.candidates(h)
 	if len(ends) == 0 {
-		x.say("rdma", Needs, h.Origins.RDMA, "an RDMA NIC: none of its %d ports has an RDMA device, or is of a card that the catalogue has", len(h.NICs))
+		x.say("rdma", Needs, h.Origins.RDMA, "an RDMA NIC: none of its %d ports has an RDMA device or is in the catalogue", len(h.NICs))
 	}
 	for _, e := range ends {
 		from := len(x.Answers)
@@ -167,7 +167,7 @@ func slots(row *catalogue.Server) string {
 	if !row.PCIeGeneration.Known {
 		return ""
 	}
-	return fmt.Sprintf(", whose slots are PCIe %d at most", row.PCIeGeneration.Value)
+	return fmt.Sprintf(", with slots up to PCIe %d", row.PCIeGeneration.Value)
 }
 
 // drives counts those that a machine could export.
@@ -176,7 +176,7 @@ func (s *Site) drives(x *Subject, h *Host) {
 	count := 0
 	for _, c := range h.Controllers {
 		if c.Transport == "pcie" {
-			models[cmp.Or(strings.TrimSpace(c.Model), "of a model that it does not say")]++
+			models[cmp.Or(strings.TrimSpace(c.Model), "of unknown model")]++
 			count++
 		}
 	}
@@ -185,11 +185,11 @@ func (s *Site) drives(x *Subject, h *Host) {
 	case !h.Origins.Serves:
 		x.say("drives", Ready, h.Origins.System, "not needed: weft runs no target on this system; it can be an initiator")
 	case wanted > 0 && h.Disks == nil:
-		x.say("drives", Unknown, h.Origins.Drives, "its pools name %d drives, and which ones it has could not be read", wanted)
+		x.say("drives", Unknown, h.Origins.Drives, "its pools name %d drives, but its drives could not be read", wanted)
 	case len(missing) > 0:
-		x.say("drives", Needs, h.Origins.Drives, "drives that its pools name: %s", text.List(missing, mostPlaces))
+		x.say("drives", Needs, h.Origins.Drives, "missing drives of its pools: %s", text.List(missing, mostPlaces))
 	case wanted > 0:
-		x.say("drives", Ready, h.Origins.Drives, "all %d that its pools name are there", wanted)
+		x.say("drives", Ready, h.Origins.Drives, "all %d drives of its pools exist", wanted)
 	case count == 0:
 		x.say("drives", Ready, h.Origins.Drives, "none: it can be an initiator")
 	default:
@@ -232,9 +232,9 @@ func (s *Site) external(t *inventory.Target) Subject {
 	for _, h := range s.Hosts {
 		for _, c := range h.paths() {
 			if slices.ContainsFunc(t.Subsystems, func(sub *inventory.Subsystem) bool { return sub.NQN == c.NQN }) {
-				state, text := Ready, "%s has it by NVMe over %s (%s)"
+				state, text := Ready, "%s is connected to it by NVMe over %s (%s)"
 				if c.State != "live" {
-					state, text = Needs, "its path back: %s has it by NVMe over %s, and the path is %s"
+					state, text = Needs, "the path of %s by NVMe over %s restored: it is %s"
 				}
 				x.say("nvme-of", state, "/sys/class/nvme of "+h.Name, text, h.Name, c.Transport, c.State)
 				x.on(c.Name)
@@ -242,7 +242,7 @@ func (s *Site) external(t *inventory.Target) Subject {
 		}
 	}
 	if len(x.Answers) == 0 {
-		x.say("nvme-of", Unknown, "the files", "no server that was read is connected to it, and weft does not log in to arrays; the files say %s", cmp.Or(strings.Join(t.Transport, ", "), "nothing of its transport"))
+		x.say("nvme-of", Unknown, "the files", "no server is connected to it, and weft does not log in to arrays; the files declare %s", cmp.Or(strings.Join(t.Transport, ", "), "no transport"))
 	}
 	return x
 }
@@ -253,7 +253,7 @@ func (s *Site) array(id string) Subject {
 	i := slices.IndexFunc(s.Hardware.Arrays, func(a *catalogue.Array) bool { return a.ID == id })
 	if i < 0 {
 		x.Unsure = true
-		x.say("nvme-of", Unknown, "the catalogue", "there is no row of it")
+		x.say("nvme-of", Unknown, "the catalogue", "not in the catalogue")
 		return x
 	}
 	row := s.Hardware.Arrays[i]
@@ -262,14 +262,14 @@ func (s *Site) array(id string) Subject {
 	switch {
 	case !row.Transports.Known:
 		x.Unsure = true
-		x.say("nvme-of", Unknown, "the catalogue", "%s: what it speaks NVMe over is not known", name)
+		x.say("nvme-of", Unknown, "the catalogue", "%s: its NVMe transports are unknown", name)
 	case len(x.Flavours) == 0:
-		x.say("nvme-of", Needs, row.Transports.From(), "a fabric over TCP: %s speaks NVMe over %s only", name, strings.Join(row.Transports.Value, ", "))
+		x.say("nvme-of", Needs, row.Transports.From(), "a fabric over TCP: %s supports NVMe over %s only", name, strings.Join(row.Transports.Value, ", "))
 	default:
-		x.say("nvme-of", Ready, row.Transports.From(), "%s speaks NVMe over %s", name, strings.Join(row.Transports.Value, ", "))
+		x.say("nvme-of", Ready, row.Transports.From(), "%s supports NVMe over %s", name, strings.Join(row.Transports.Value, ", "))
 	}
 	if row.Since.Known {
-		x.say("release", Unknown, row.Since.From(), "NVMe over fabrics is there since %s; which one runs is not read", row.Since.Value)
+		x.say("release", Unknown, row.Since.From(), "NVMe over Fabrics requires %s; the installed version is not read", row.Since.Value)
 	}
 	return x
 }

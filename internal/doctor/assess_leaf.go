@@ -19,11 +19,11 @@ func (s *Site) leaf(sw *Switch) Subject {
 	is := strings.TrimSpace(fmt.Sprintf("%s, %s %s", facts.Model, sw.OS, facts.Version))
 	switch {
 	case facts.Model == "":
-		x.say("model", Unknown, "its login", "it does not say which model it is (%s %s)", sw.OS, facts.Version)
+		x.say("model", Unknown, "its login", "it does not report its model (%s %s)", sw.OS, facts.Version)
 	case os != nil && !os.Takes(facts.Model):
-		x.say("model", Needs, os.Models.From(), "another model: %s is none whose lines weft writes", is)
+		x.say("model", Needs, os.Models.From(), "another model: weft does not support %s", is)
 	case row == nil:
-		x.say("model", Unknown, "the catalogue", "%s: the catalogue has no row of it", is)
+		x.say("model", Unknown, "the catalogue", "%s: not in the catalogue", is)
 	default:
 		x.say("model", Ready, cmp.Or(row.Ports.Source, row.Releases.Source, row.Queues.Source, row.WREDUnit.Source, "the catalogue"), "%s is %s%s", is, row.ID, made(row.Releases.Value))
 	}
@@ -52,7 +52,7 @@ func (s *Site) pauses(x *Subject, sw *Switch, known bool) {
 		on = append(on, p.Name)
 		switch why, known := sw.Reading.Idle(p); {
 		case !known:
-			silent = cmp.Or(silent, "the switch does not show it of "+p.Name)
+			silent = cmp.Or(silent, "the switch does not show it for "+p.Name)
 		case why != "":
 			idle = append(idle, p.Name+": "+why)
 		}
@@ -64,22 +64,22 @@ func (s *Site) pauses(x *Subject, sw *Switch, known bool) {
 		if os.PFCPriorities.Proven() {
 			which = " for priorities " + traffic.Ranges(os.PFCPriorities.Value)
 		} else if os.AvoidPFC.Proven() {
-			which = ", and better not for priorities " + traffic.Ranges(os.AvoidPFC.Value)
+			which = ", but not recommended for priorities " + traffic.Ranges(os.AvoidPFC.Value)
 		}
 	}
 	switch {
 	case len(idle) > 0:
-		x.say("pfc", Needs, "what PFC does on its ports", "a look at PFC: %s", strings.Join(idle, "; "))
+		x.say("pfc", Needs, "the PFC state of its ports", "working PFC: %s", strings.Join(idle, "; "))
 	case len(on) > 0 && silent == "":
-		x.say("pfc", Ready, "what PFC does on its ports", "it runs on %d ports", len(on))
+		x.say("pfc", Ready, "the PFC state of its ports", "it is operational on %d ports", len(on))
 	case len(on) > 0:
-		x.say("pfc", Ready, "its configuration", "it is configured on %d ports; whether it runs is not known: %s", len(on), silent)
+		x.say("pfc", Ready, "its configuration", "it is configured on %d ports; its operational state is unknown: %s", len(on), silent)
 	case source != "" && known:
-		x.say("pfc", Ready, source, "it can pause%s; nothing is configured yet", which)
+		x.say("pfc", Ready, source, "it supports PFC%s; nothing is configured yet", which)
 	case source != "":
-		x.say("pfc", Unknown, source, "%s can pause%s, and whether this model does is not known", sw.OS, which)
+		x.say("pfc", Unknown, source, "%s supports PFC%s; support of this model is unknown", sw.OS, which)
 	default:
-		x.say("pfc", Unknown, "the catalogue", "whether it can pause by priority is not known")
+		x.say("pfc", Unknown, "the catalogue", "support for PFC is unknown")
 	}
 }
 
@@ -97,13 +97,13 @@ func (s *Site) marking(x *Subject, sw *Switch, known bool) {
 	}
 	switch {
 	case lossless > 0 && marked > 0:
-		x.say("ecn", Ready, "its configuration", "%d of its %d classes mark", marked, len(s.classes(sw)))
+		x.say("ecn", Ready, "its configuration", "%d of its %d classes have ECN", marked, len(s.classes(sw)))
 	case os == nil || !os.ECN.Proven():
-		x.say("ecn", Unknown, "the catalogue", "whether it can mark packets is not known")
+		x.say("ecn", Unknown, "the catalogue", "support for ECN is unknown")
 	case known:
-		x.say("ecn", Ready, os.ECN.From(), "it can mark packets; nothing is configured yet")
+		x.say("ecn", Ready, os.ECN.From(), "it supports ECN; nothing is configured yet")
 	default:
-		x.say("ecn", Unknown, os.ECN.From(), "%s can mark packets, and whether this model does is not known", sw.OS)
+		x.say("ecn", Unknown, os.ECN.From(), "%s supports ECN; support of this model is unknown", sw.OS)
 	}
 }
 
@@ -125,7 +125,7 @@ func (a *Assessment) choose(s *Site) {
 		}
 		a.Flavours = append(a.Flavours, f)
 		if a.Choice == "" && f.Shared() {
-			a.Choice, a.Why = name, fmt.Sprintf("all %d ends can do it", len(f.Can))
+			a.Choice, a.Why = name, fmt.Sprintf("all %d ends support it", len(f.Can))
 		}
 	}
 	if len(ends) == 0 {
@@ -136,16 +136,16 @@ func (a *Assessment) choose(s *Site) {
 			if len(f.Can) == 0 {
 				continue
 			}
-			line := fmt.Sprintf("%s is known of %d of %d ends", f.Name, len(f.Can), len(ends))
+			line := fmt.Sprintf("%d of %d ends support %s", len(f.Can), len(ends), f.Name)
 			if len(f.Cannot) > 0 {
-				line += ", " + text.List(f.Cannot, mostPlaces) + " cannot"
+				line += " (not " + text.List(f.Cannot, mostPlaces) + ")"
 			}
 			if len(f.Unknown) > 0 {
-				line += ", of " + text.List(f.Unknown, mostPlaces) + " it is not known"
+				line += ", unknown: " + text.List(f.Unknown, mostPlaces)
 			}
 			list = append(list, line)
 		}
-		a.Why = cmp.Or(strings.Join(list, "; "), "of no end it is known that it does RDMA")
+		a.Why = cmp.Or(strings.Join(list, "; "), "no end is known to support RDMA")
 	}
 	if s.Model == nil || a.Choice == "" {
 		return
@@ -157,7 +157,7 @@ func (a *Assessment) choose(s *Site) {
 		if i := slices.IndexFunc(a.Flavours, func(x Flavour) bool { return x.Name == f.Transport }); i >= 0 && a.Flavours[i].Shared() {
 			a.Choice, a.Why = f.Transport, a.Why+", and "+f.Addr+" declares it"
 		} else {
-			a.Why += "; " + f.Addr + " declares " + f.Transport + ", which not all of them can do"
+			a.Why += "; " + f.Addr + " declares " + f.Transport + ", which not all of them support"
 		}
 	}
 }

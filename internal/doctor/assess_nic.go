@@ -43,7 +43,7 @@ func (s *Site) slot(x *Subject, e end) {
 	case now.Width == 0 || now.Speed == 0:
 		x.say("pcie", Unknown, lanes, "the machine does not report its lanes")
 	case need == 0:
-		x.say("pcie", Unknown, lanes, "PCIe %s; the speed of its port is not known", now)
+		x.say("pcie", Unknown, lanes, "PCIe %s; the speed of its port is unknown", now)
 	case now.Bandwidth() >= need:
 		x.say("pcie", Ready, lanes, "PCIe %s carries %.0f Gbit/s, the port %s", now, now.Bandwidth()/1e9, gigabit(int64(need)))
 	default:
@@ -68,34 +68,34 @@ func (s *Site) rdma(x *Subject, e end) {
 	case e.nic.OmniPath():
 		x.say("rdma", Needs, from.RDMA, "a card of RoCE, InfiniBand or iWARP: %s is Omni-Path (driver %s), which weft does not manage", e.nic.RDMA[0].Device, e.nic.Driver)
 	case software(e.nic.RDMA) && e.rnic != nil && e.rnic.Software:
-		x.say("rdma", Ready, from.RDMA, "%s in software (%s), as the files say", strings.Join(runs, ", "), e.nic.RDMA[0].Device)
+		x.say("rdma", Ready, from.RDMA, "%s in software (%s), as declared", strings.Join(runs, ", "), e.nic.RDMA[0].Device)
 		x.can(runs...)
 	case software(e.nic.RDMA):
-		x.say("rdma", Needs, from.RDMA, "a card that does RDMA: %s is software", e.nic.RDMA[0].Device)
+		x.say("rdma", Needs, from.RDMA, "a card with hardware RDMA: %s is software", e.nic.RDMA[0].Device)
 	case able && len(e.nic.RDMA) == 0:
-		x.say("rdma", Needs, row.Transports.From()+"; "+from.RDMA, "%s: %s can do %s, and has no RDMA device", enable(from, row.RDMADriver.Value), card, strings.Join(row.Transports.Value, ", "))
+		x.say("rdma", Needs, row.Transports.From()+"; "+from.RDMA, "%s: %s supports %s, but has no RDMA device", enable(from, row.RDMADriver.Value), card, strings.Join(row.Transports.Value, ", "))
 		x.can(row.Transports.Value...)
 	case able && len(runs) == 0:
-		x.say("rdma", Ready, row.Transports.From()+"; "+from.RDMA, "%s can do %s; the system does not report the protocol of %s", card, strings.Join(row.Transports.Value, ", "), devices)
+		x.say("rdma", Ready, row.Transports.From()+"; "+from.RDMA, "%s supports %s; the system does not report the protocol of %s", card, strings.Join(row.Transports.Value, ", "), devices)
 		x.can(row.Transports.Value...)
 	case able:
-		x.say("rdma", Ready, row.Transports.From()+"; "+from.RDMA, "%s can do %s, and does %s", card, strings.Join(row.Transports.Value, ", "), strings.Join(runs, ", "))
+		x.say("rdma", Ready, row.Transports.From()+"; "+from.RDMA, "%s supports %s and uses %s", card, strings.Join(row.Transports.Value, ", "), strings.Join(runs, ", "))
 		x.can(append(slices.Clone(row.Transports.Value), runs...)...)
 	case len(runs) > 0:
-		x.say("rdma", Ready, from.RDMA, "%s does %s; the catalogue has no row for it", card, strings.Join(runs, ", "))
+		x.say("rdma", Ready, from.RDMA, "%s uses %s; it is not in the catalogue", card, strings.Join(runs, ", "))
 		x.can(runs...)
 	case len(e.nic.RDMA) > 0:
 		state := Unknown
 		if e.active() {
 			state = Ready
 		}
-		x.say("rdma", state, from.RDMA, "%s does RDMA by %s; the system does not report its protocol", card, devices)
+		x.say("rdma", state, from.RDMA, "%s has RDMA (%s); the system does not report its protocol", card, devices)
 		x.Unsure = true
 	case row != nil:
-		x.say("rdma", Unknown, "the catalogue", "which RDMA %s can do is not known", card)
+		x.say("rdma", Unknown, "the catalogue", "the RDMA protocols of %s are unknown", card)
 		x.Unsure = true
 	default:
-		x.say("rdma", Unknown, from.RDMA, "%s has no row in the catalogue, and no RDMA device", card)
+		x.say("rdma", Unknown, from.RDMA, "%s is not in the catalogue and has no RDMA device", card)
 		x.Unsure = true
 	}
 }

@@ -153,16 +153,16 @@ func (p *pairing) shared(x, y *Subject) []string {
 // missing says why there is no pair.
 func (p *pairing) missing(targets, initiators int) string {
 	if p.flavour == "" {
-		return "no device is known to do RDMA"
+		return "no device is known to support RDMA"
 	}
 	declared := ""
 	if p.site.Model != nil && len(p.site.Model.Targets) > 0 {
-		declared = " of those that the files declare"
+		declared = " among the declared ones"
 	}
 	if targets == 0 {
-		return fmt.Sprintf("no target%s can do %s", declared, p.flavour)
+		return fmt.Sprintf("no target%s supports %s", declared, p.flavour)
 	}
-	return fmt.Sprintf("no other server%s can do %s: %d can be a target, %d an initiator", declared, p.flavour, targets, initiators)
+	return fmt.Sprintf("no other server%s supports %s: %d can be a target, %d an initiator", declared, p.flavour, targets, initiators)
 }
 
 // reasons are those for a pair, and what has to be done before.
@@ -175,25 +175,25 @@ func (p *pairing) reasons(target, initiator *Subject) *Pair {
 		}
 	}
 	if len(unsure) == 0 {
-		out.Why = append(out.Why, "both can do "+p.flavour)
+		out.Why = append(out.Why, "both support "+p.flavour)
 	} else {
-		out.Why = append(out.Why, fmt.Sprintf("whether %s can do %s is not known", strings.Join(unsure, " and "), p.flavour))
+		out.Why = append(out.Why, fmt.Sprintf("support of %s for %s is unknown", strings.Join(unsure, " and "), p.flavour))
 	}
 	switch {
 	case target.host == nil || target.host.Server != nil && target.host.serves(p.site) && p.site.Model != nil:
-		out.Why = append(out.Why, target.Device+" is declared as a target")
+		out.Why = append(out.Why, target.Device+" is a declared target")
 	case target.host.gives() > 0:
 		out.Why = append(out.Why, fmt.Sprintf("%s has %d drives", target.Device, target.host.gives()))
 	default:
 		out.Why = append(out.Why, "no server has a drive: the target would export memory or a file")
 	}
 	if initiator.host.initiates(p.site) {
-		out.Why = append(out.Why, initiator.Device+" is declared as an initiator")
+		out.Why = append(out.Why, initiator.Device+" is a declared initiator")
 	}
 	if len(out.Over) > 0 {
 		out.Why = append(out.Why, "both are cabled to "+strings.Join(out.Over, " and "))
 	} else {
-		out.Why = append(out.Why, "how they are cabled is not known")
+		out.Why = append(out.Why, "their cabling is unknown")
 	}
 	for _, x := range []*Subject{target, initiator} {
 		for _, one := range x.Answers {

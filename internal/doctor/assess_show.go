@@ -41,7 +41,7 @@ func (a *Assessment) Text(w io.Writer) {
 				fmt.Fprintf(w, "      %-9s  %-9s  %s%s  (%s)\n", one.State.mark(), one.What, before(one.Part, ": "), one.Text, one.Source)
 			}
 			if kind == "server" && x.host != nil {
-				fmt.Fprintf(w, "      RDMA that it can do: %s\n", x.Does())
+				fmt.Fprintf(w, "      supported RDMA: %s\n", x.Does())
 			}
 		}
 		if head {
@@ -76,12 +76,12 @@ func known(list []string, unsure bool) string {
 // conclusion is what follows from all of it.
 func (a *Assessment) conclusion() (lines []string) {
 	for _, f := range a.Flavours {
-		line := fmt.Sprintf("%-10s  %d can", f.Name, len(f.Can))
+		line := fmt.Sprintf("%-10s  supported by %d", f.Name, len(f.Can))
 		if len(f.Cannot) > 0 {
-			line += fmt.Sprintf("; %d cannot: %s", len(f.Cannot), text.List(f.Cannot, mostPlaces))
+			line += fmt.Sprintf("; not by %d: %s", len(f.Cannot), text.List(f.Cannot, mostPlaces))
 		}
 		if len(f.Unknown) > 0 {
-			line += fmt.Sprintf("; of %d it is not known: %s", len(f.Unknown), text.List(f.Unknown, mostPlaces))
+			line += fmt.Sprintf("; %d unknown: %s", len(f.Unknown), text.List(f.Unknown, mostPlaces))
 		}
 		lines = append(lines, line)
 	}
@@ -123,9 +123,9 @@ func (a *Assessment) Markdown(w io.Writer) {
 // questions are what answers are about, for people.
 func questions() map[string]string {
 	return map[string]string{
-		"catalogue": "whether the catalogue has the model", "system": "what a machine runs", "pcie": "PCIe lanes against the speed of a NIC", "rdma": "which RDMA a NIC can do",
-		"drives": "the drives of a machine", "model": "the model of a switch", "release": "the release of a device", "pfc": "whether a switch pauses by class", "ecn": "whether a switch marks congestion",
-		"nvme-of": "whether an array speaks NVMe over fabrics",
+		"catalogue": "the catalogue entry of the model", "system": "the system of a machine", "pcie": "PCIe bandwidth compared with the speed of a NIC", "rdma": "the RDMA protocols of a NIC",
+		"drives": "the drives of a machine", "model": "the model of a switch", "release": "the release of a device", "pfc": "PFC of a switch", "ecn": "ECN of a switch",
+		"nvme-of": "NVMe over Fabrics support of an array",
 	}
 }
 
@@ -148,7 +148,7 @@ func (a *Assessment) SARIF(l *review.Log) {
 	}
 	for _, line := range a.conclusion() {
 		line = strings.TrimSpace(line)
-		l.Add(review.Result{Rule: "assess/conclusion", Title: "what follows from all of it", Level: "note", Text: line, Identity: line, Logical: "assessment"})
+		l.Add(review.Result{Rule: "assess/conclusion", Title: "conclusion", Level: "note", Text: line, Identity: line, Logical: "assessment"})
 	}
 }
 

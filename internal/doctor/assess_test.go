@@ -77,36 +77,36 @@ func TestAssess(t *testing.T) {
 		"narrow slot":        {nic(func(n *host.NICHealth) { n.PCIe = host.Lanes{Speed: 8, Width: 8} }), "st2", "pcie", Needs, "a slot with more lanes: PCIe 8 GT/s x8 carries 63 Gbit/s, and its link 100G"},
 		"narrow card":        {nic(func(n *host.NICHealth) { n.PCIe = host.Lanes{Speed: 8, Width: 8}; n.PCIeMax = n.PCIe }), "st2", "pcie", Needs, "a card with more lanes"},
 		"no lanes":           {nic(func(n *host.NICHealth) { n.PCIe = host.Lanes{} }), "st2", "pcie", Unknown, "does not report its lanes"},
-		"no speed":           {nic(func(n *host.NICHealth) { n.Speed, n.ID = 0, "1234:5678" }), "st2", "pcie", Unknown, "the speed of its port is not known"},
+		"no speed":           {nic(func(n *host.NICHealth) { n.Speed, n.ID = 0, "1234:5678" }), "st2", "pcie", Unknown, "the speed of its port is unknown"},
 		"speed of the card":  {nic(func(n *host.NICHealth) { n.Speed, n.PCIe = 0, host.Lanes{Speed: 8, Width: 8} }), "st2", "pcie", Needs, "the fastest card of its family"},
-		"rdma":               {nil, "st2", "rdma", Ready, "ConnectX-7 can do rocev2, infiniband, and does rocev2"},
+		"rdma":               {nil, "st2", "rdma", Ready, "ConnectX-7 supports rocev2, infiniband and uses rocev2"},
 		"no module":          {nic(func(n *host.NICHealth) { n.RDMA = nil }), "st2", "rdma", Needs, "the module mlx5_ib"},
 		"software":           {nic(func(n *host.NICHealth) { n.RDMA[0].Device = "rxe0" }), "st2", "rdma", Needs, "rxe0 is software"},
-		"unknown card":       {nic(func(n *host.NICHealth) { n.ID, n.RDMA = "1234:5678", nil }), "st2", "rdma", Unknown, "1234:5678 has no row"},
-		"card that shows it": {nic(func(n *host.NICHealth) { n.ID = "1234:5678" }), "st2", "rdma", Ready, "does rocev2; the catalogue has no row"},
+		"unknown card":       {nic(func(n *host.NICHealth) { n.ID, n.RDMA = "1234:5678", nil }), "st2", "rdma", Unknown, "1234:5678 is not in the catalogue"},
+		"card that shows it": {nic(func(n *host.NICHealth) { n.ID = "1234:5678" }), "st2", "rdma", Ready, "uses rocev2; it is not in the catalogue"},
 		"no card": {machine(func(h *Host) {
 			h.NICs = []host.NICHealth{{NICFacts: host.NICFacts{ID: "8086:1521", Interface: "eno1"}}}
 		}), "st2", "rdma", Needs, "an RDMA NIC: none of its 1 ports"},
 		"drives":             {nil, "st2", "drives", Ready, "2 × PM"},
 		"no drives":          {machine(func(h *Host) { h.Controllers = nil }), "st2", "drives", Ready, "it can be an initiator"},
 		"switch":             {nil, "leaf-0", "model", Ready, "n9k-c93180yc-fx"},
-		"unknown switch":     {onSwitch(func(sw *Switch) { sw.Reading.Facts.Model = "Nexus9000 C99999" }), "leaf-0", "model", Unknown, "no row"},
+		"unknown switch":     {onSwitch(func(sw *Switch) { sw.Reading.Facts.Model = "Nexus9000 C99999" }), "leaf-0", "model", Unknown, "not in the catalogue"},
 		"other switch":       {onSwitch(func(sw *Switch) { sw.Reading.Facts.Model = "Nexus7000 C7010" }), "leaf-0", "model", Needs, "another model"},
-		"nameless switch":    {onSwitch(func(sw *Switch) { sw.Reading.Facts.Model = "" }), "leaf-0", "model", Unknown, "does not say"},
-		"pfc":                {nil, "leaf-0", "pfc", Ready, "it runs on 3 ports"},
+		"nameless switch":    {onSwitch(func(sw *Switch) { sw.Reading.Facts.Model = "" }), "leaf-0", "model", Unknown, "does not report its model"},
+		"pfc":                {nil, "leaf-0", "pfc", Ready, "it is operational on 3 ports"},
 		"pfc that stands":    {onSwitch(func(sw *Switch) { sw.Reading.Running["Ethernet1/1"] = switches.Running{} }), "leaf-0", "pfc", Needs, "does not run"},
-		"pfc to come":        {onSwitch(bareLeaf), "leaf-0", "pfc", Ready, "it can pause for priorities 1-7; nothing is configured yet"},
-		"pfc of who knows":   {onSwitch(func(sw *Switch) { bareLeaf(sw); sw.Reading.Facts.Model = "Nexus9000 C99999" }), "leaf-0", "pfc", Unknown, "whether this model does is not known"},
-		"pfc of nobody":      {onSwitch(func(sw *Switch) { bareLeaf(sw); sw.OS = "other" }), "leaf-0", "pfc", Unknown, "is not known"},
-		"ecn":                {nil, "leaf-0", "ecn", Ready, "1 of its 2 classes mark"},
-		"ecn to come":        {onSwitch(bareLeaf), "leaf-0", "ecn", Ready, "it can mark packets"},
-		"ecn of who knows":   {onSwitch(func(sw *Switch) { bareLeaf(sw); sw.Reading.Facts.Model = "" }), "leaf-0", "ecn", Unknown, "whether this model does is not known"},
-		"array that is used": {outside("nqn.x:a"), "target.array", "nvme-of", Ready, "st1 has it by NVMe over rdma"},
-		"array that is lost": {func(s *Site) { outside("nqn.x:a")(s); s.Hosts[1].Controllers[0].State = "connecting" }, "target.array", "nvme-of", Needs, "the path is connecting"},
-		"array":              {outside("nqn.x:b"), "target.array", "nvme-of", Unknown, "no server that was read is connected to it"},
+		"pfc to come":        {onSwitch(bareLeaf), "leaf-0", "pfc", Ready, "it supports PFC for priorities 1-7; nothing is configured yet"},
+		"pfc of who knows":   {onSwitch(func(sw *Switch) { bareLeaf(sw); sw.Reading.Facts.Model = "Nexus9000 C99999" }), "leaf-0", "pfc", Unknown, "support of this model is unknown"},
+		"pfc of nobody":      {onSwitch(func(sw *Switch) { bareLeaf(sw); sw.OS = "other" }), "leaf-0", "pfc", Unknown, "is unknown"},
+		"ecn":                {nil, "leaf-0", "ecn", Ready, "1 of its 2 classes have ECN"},
+		"ecn to come":        {onSwitch(bareLeaf), "leaf-0", "ecn", Ready, "it supports ECN"},
+		"ecn of who knows":   {onSwitch(func(sw *Switch) { bareLeaf(sw); sw.Reading.Facts.Model = "" }), "leaf-0", "ecn", Unknown, "support of this model is unknown"},
+		"array that is used": {outside("nqn.x:a"), "target.array", "nvme-of", Ready, "st1 is connected to it by NVMe over rdma"},
+		"array that is lost": {func(s *Site) { outside("nqn.x:a")(s); s.Hosts[1].Controllers[0].State = "connecting" }, "target.array", "nvme-of", Needs, "restored: it is connecting"},
+		"array":              {outside("nqn.x:b"), "target.array", "nvme-of", Unknown, "no server is connected to it"},
 		"array for tcp":      {nil, "dell-powerstore", "nvme-of", Needs, "a fabric over TCP"},
-		"array for roce":     {nil, "huawei-dorado", "nvme-of", Ready, "speaks NVMe over rocev2"},
-		"array of nobody":    {nil, "acme", "nvme-of", Unknown, "no row"},
+		"array for roce":     {nil, "huawei-dorado", "nvme-of", Ready, "supports NVMe over rocev2"},
+		"array of nobody":    {nil, "acme", "nvme-of", Unknown, "not in the catalogue"},
 		"esxi":               {nil, "esx1", "system", Unknown, "VMware ESXi: described, not yet managed"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -163,18 +163,18 @@ func TestAssessSystems(t *testing.T) {
 		text, source string
 		flavours     string
 	}{
-		"ESXi with an RDMA device":         {as(ofESXi, vmrdma("ACTIVE")), "rdma", Ready, "Mellanox NIC does RDMA by vmrdma0 (ACTIVE); the system does not report its protocol", "esxcli rdma device list", "[] unsure"},
+		"ESXi with an RDMA device":         {as(ofESXi, vmrdma("ACTIVE")), "rdma", Ready, "Mellanox NIC has RDMA (vmrdma0 (ACTIVE)); the system does not report its protocol", "esxcli rdma device list", "[] unsure"},
 		"ESXi with one that is down":       {as(ofESXi, vmrdma("DOWN")), "rdma", Unknown, "vmrdma0 (DOWN)", "esxcli rdma device list", "[] unsure"},
-		"ESXi without one":                 {as(ofESXi, func(*host.NICHealth) {}), "rdma", Unknown, "Mellanox NIC has no row in the catalogue, and no RDMA device", "esxcli rdma device list", "[] unsure"},
-		"ESXi, a card of the catalogue":    {as(ofESXi, func(n *host.NICHealth) { n.ID = "15b3:1021" }), "rdma", Needs, "an RDMA device (a module parameter): NVIDIA ConnectX-7 can do", "esxcli rdma device list", "[rocev2 infiniband]"},
+		"ESXi without one":                 {as(ofESXi, func(*host.NICHealth) {}), "rdma", Unknown, "Mellanox NIC is not in the catalogue and has no RDMA device", "esxcli rdma device list", "[] unsure"},
+		"ESXi, a card of the catalogue":    {as(ofESXi, func(n *host.NICHealth) { n.ID = "15b3:1021" }), "rdma", Needs, "an RDMA device (a module parameter): NVIDIA ConnectX-7 supports", "esxcli rdma device list", "[rocev2 infiniband]"},
 		"lanes of ESXi":                    {as(ofESXi, vmrdma("ACTIVE")), "pcie", Unknown, "weft does not read PCIe lanes on this system", "esxcli system version get", "[] unsure"},
 		"drives of ESXi":                   {as(ofESXi, vmrdma("ACTIVE")), "drives", Ready, "it can be an initiator", "esxcli system version get", "[] unsure"},
-		"model of ESXi":                    {as(ofESXi, vmrdma("ACTIVE")), "catalogue", Unknown, "no row", "esxcli hardware platform get", "[] unsure"},
+		"model of ESXi":                    {as(ofESXi, vmrdma("ACTIVE")), "catalogue", Unknown, "not in the catalogue", "esxcli hardware platform get", "[] unsure"},
 		"Windows without a technology":     {as(ofWindows, netDirect("", true)), "rdma", Ready, "the system does not report the protocol of Ethernet 2 (ACTIVE)", "Get-NetAdapterRdma", "[rocev2 infiniband]"},
-		"Windows that does RoCE v2":        {as(ofWindows, netDirect("4", true)), "rdma", Ready, "and does rocev2", "Get-NetAdapterRdma", "[rocev2 infiniband]"},
-		"Windows that does iWARP":          {as(ofWindows, netDirect("1", true)), "rdma", Ready, "and does iwarp", "Get-NetAdapterRdma", "[rocev2 infiniband iwarp]"},
+		"Windows that does RoCE v2":        {as(ofWindows, netDirect("4", true)), "rdma", Ready, "and uses rocev2", "Get-NetAdapterRdma", "[rocev2 infiniband]"},
+		"Windows that does iWARP":          {as(ofWindows, netDirect("1", true)), "rdma", Ready, "and uses iwarp", "Get-NetAdapterRdma", "[rocev2 infiniband iwarp]"},
 		"Windows without an RDMA driver":   {as(ofWindows, netDirect("", false)), "rdma", Needs, "a driver with NetworkDirect: NVIDIA ConnectX-7", "Get-NetAdapterRdma", "[rocev2 infiniband]"},
-		"Windows, an unknown card with it": {as(ofWindows, func(n *host.NICHealth) { netDirect("4", true)(n); n.ID = "1:2" }), "rdma", Ready, "1:2 does rocev2", "Get-NetAdapterRdma", "[rocev2]"},
+		"Windows, an unknown card with it": {as(ofWindows, func(n *host.NICHealth) { netDirect("4", true)(n); n.ID = "1:2" }), "rdma", Ready, "1:2 uses rocev2", "Get-NetAdapterRdma", "[rocev2]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := assessed(t, rack())
@@ -238,7 +238,7 @@ func TestAssessRoles(t *testing.T) {
 			initiates(s, 0, 1, 2)
 			as(ofESXi, vmrdma("ACTIVE"))(&Site{Hosts: s.Hosts[1:]})
 		}, "st1", "st3"},
-		"only initiators are known": {filed, func(s *Site) { s.Model.Targets = s.Model.Targets[:1]; initiates(s, 1, 2); s.Hosts = s.Hosts[1:] }, "", "no target of those that the files declare can do rocev2"},
+		"only initiators are known": {filed, func(s *Site) { s.Model.Targets = s.Model.Targets[:1]; initiates(s, 1, 2); s.Hosts = s.Hosts[1:] }, "", "no target among the declared ones supports rocev2"},
 		"no initiator is known":     {filed, func(s *Site) { s.Model.Targets = s.Model.Targets[:1]; initiates(s, 1); s.Hosts = s.Hosts[:1] }, "", "no other server"},
 		"an array": {filed, func(s *Site) {
 			s.Model.Targets = []*inventory.Target{{Block: inventory.Block{Addr: "target.array"}, Engine: "external", Transport: []string{"rdma"}}}
@@ -253,7 +253,7 @@ func TestAssessRoles(t *testing.T) {
 			for _, h := range s.Hosts {
 				h.NICs = nil
 			}
-		}, "", "no device is known to do RDMA"},
+		}, "", "no device is known to support RDMA"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := assessed(t, c.site())
@@ -302,15 +302,15 @@ func TestAssessChoice(t *testing.T) {
 			for i := range h.NICs {
 				h.NICs[i].ID, h.NICs[i].RDMA[0].Protocol = "1425:640d", "iwarp"
 			}
-		}), nil, "", "st2 cannot"},
-		"of one it is not known": {nil, []Unread{{"esx1", "server", "VMware ESXi", "later"}}, "", "of esx1 it is not known"},
+		}), nil, "", "(not st2)"},
+		"of one it is not known": {nil, []Unread{{"esx1", "server", "VMware ESXi", "later"}}, "", "unknown: esx1"},
 		"all do infiniband": {func(s *Site) {
 			for _, h := range s.Hosts {
 				for i := range h.NICs {
 					h.NICs[i].ID, h.NICs[i].RDMA[0].Protocol = "1:2", "infiniband"
 				}
 			}
-		}, nil, "infiniband", "declares rocev2, which not all of them can do"},
+		}, nil, "infiniband", "declares rocev2, which not all of them support"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := assessed(t, filed())
@@ -419,8 +419,8 @@ func TestAssessSARIF(t *testing.T) {
 		have[r.Level+" "+r.RuleID+" "+where] += r.Message.Text
 	}
 	for want, text := range map[string]string{
-		"error assess/rdma st2 p0": "the module mlx5_ib", "warning assess/system esx1": "VMware ESXi: later", "error assess/nvme-of dell-powerstore": "a fabric over TCP", "warning assess/release dell-powerstore": "which one runs is not read",
-		"warning assess/nvme-of site/a.weft.hcl:7": "no server that was read", "note assess/conclusion assessment": "RDMA for all: ",
+		"error assess/rdma st2 p0": "the module mlx5_ib", "warning assess/system esx1": "VMware ESXi: later", "error assess/nvme-of dell-powerstore": "a fabric over TCP", "warning assess/release dell-powerstore": "the installed version is not read",
+		"warning assess/nvme-of site/a.weft.hcl:7": "no server is connected", "note assess/conclusion assessment": "RDMA for all: ",
 	} {
 		if !strings.Contains(have[want], text) {
 			t.Errorf("%s lacks %q", want, text)

@@ -32,7 +32,7 @@ func sameAddress(s *Site, r *ruling) {
 					if other == nil {
 						first[a.Addr()] = h
 					}
-					r.unless(other != nil && other != h, h.part(d.Name), "%s has %s, too", nameOf(other), a.Addr())
+					r.unless(other != nil && other != h, h.part(d.Name), "%s uses %s as well", nameOf(other), a.Addr())
 				}
 			}
 		}
@@ -51,7 +51,7 @@ func stacked(h *Host, r *ruling) {
 			if d.MTU == 0 || low.MTU == 0 || low.Name != d.Below && (low.Bond == "" || low.Bond != d.Name) {
 				continue
 			}
-			r.unless(d.MTU > low.MTU, h.part(d.Name), "its MTU is %d bytes, and %s, on which it stands, has %d", d.MTU, low.Name, low.MTU)
+			r.unless(d.MTU > low.MTU, h.part(d.Name), "its MTU is %d bytes, and the interface below, %s, has %d", d.MTU, low.Name, low.MTU)
 		}
 	}
 	r.fine()
@@ -94,11 +94,11 @@ func oneSubnet(h *Host, r *ruling) {
 	for _, p := range pairs {
 		switch {
 		case h.Rules == nil:
-			r.unknown(h.part(p[1]), "%s has an address of the same subnet, and whether rules route by source could not be read", p[0])
+			r.unknown(h.part(p[1]), "%s has an address in the same subnet; source routing rules could not be read", p[0])
 		case *h.Rules > usualRules:
 			r.fine() // there are rules of the site's own
 		default:
-			r.bad(h.part(p[1]), "%s has an address of the same subnet, and no rule routes by source: all leaves by one of them", p[0])
+			r.bad(h.part(p[1]), "%s has an address in the same subnet without source routing rules: all traffic leaves through one of them", p[0])
 		}
 	}
 	if len(pairs) == 0 {
@@ -116,8 +116,8 @@ func strayARP(h *Host, r *ruling) {
 		for _, name := range p {
 			all, ok := h.Sysctls["net/ipv4/conf/all/arp_ignore"]
 			own, has := h.Sysctls["net/ipv4/conf/"+name+"/arp_ignore"]
-			if r.knows(ok && has, h.part(name), "arp_ignore of it could not be read") {
-				r.unless(max(all, own) == 0, h.part(name), "arp_ignore is 0, and two of its NICs are in one subnet: each answers for both")
+			if r.knows(ok && has, h.part(name), "its arp_ignore could not be read") {
+				r.unless(max(all, own) == 0, h.part(name), "arp_ignore is 0, and two NICs share a subnet: each answers ARP for both")
 			}
 		}
 	}

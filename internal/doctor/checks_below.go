@@ -14,7 +14,7 @@ import (
 // until the connection fails its I/O.
 func failsFast(h *Host, r *ruling) {
 	if h.Mirrored == nil && len(h.paths()) > 0 {
-		r.unknown(h.place(), "what is below a mirror is not known")
+		r.unknown(h.place(), "the devices below a mirror are unknown")
 	}
 	for _, c := range h.paths() {
 		if !slices.Contains(h.Mirrored, c.NQN) {
@@ -22,7 +22,7 @@ func failsFast(h *Host, r *ruling) {
 		}
 		tmo, ok := c.Values["fast_io_fail_tmo"]
 		if r.knows(ok && tmo != "", h.part(c.Name), "its fast_io_fail_tmo could not be read") {
-			r.unless(tmo == "off", h.part(c.Name), "half of a mirror is on it, and its fast_io_fail_tmo is off: the mirror stands still for as long as that half is away")
+			r.unless(tmo == "off", h.part(c.Name), "it carries half of a mirror, and its fast_io_fail_tmo is off: the mirror blocks while that half is lost")
 		}
 	}
 }
@@ -35,9 +35,9 @@ func listening(h *Host, r *ruling) {
 		switch {
 		case !rdma:
 		case h.CMListens == nil:
-			r.unknown(h.part(at), "whether anybody listens there is not known: rdma resource show cm_id did not say it")
+			r.unknown(h.part(at), "its listeners are unknown: rdma resource show cm_id gave no answer")
 		default:
-			r.unless(!slices.ContainsFunc(h.CMListens, func(l string) bool { return covers(l, at) }), h.part(at), "the kernel's target serves a subsystem there by RDMA, and nobody listens")
+			r.unless(!slices.ContainsFunc(h.CMListens, func(l string) bool { return covers(l, at) }), h.part(at), "the kernel's target exports a subsystem over RDMA there, but does not listen")
 		}
 	}
 }
@@ -60,9 +60,9 @@ func locks(h *Host, r *ruling) {
 		case a.Free || a.Lock == "unlimited":
 			r.fine()
 		case a.Lock == "":
-			r.unknown(h.part(a.Name), "what it may lock could not be read")
+			r.unknown(h.part(a.Name), "its locked-memory limit could not be read")
 		default:
-			r.bad(h.part(a.Name), "it may lock %s bytes of memory, and has no CAP_IPC_LOCK", a.Lock)
+			r.bad(h.part(a.Name), "its locked-memory limit is %s bytes, without CAP_IPC_LOCK", a.Lock)
 		}
 	}
 }
@@ -74,19 +74,19 @@ func trusts(s *Site, r *ruling) {
 		if f := e.fabric(); f != nil && f.Transport == "tcp" || len(e.nic.PFC) == 0 {
 			continue
 		}
-		if r.knows(e.nic.DSCP != nil, e.place(), "whether it goes by DSCP is not known%s", said(e, "app")) {
-			r.unless(len(e.nic.DSCP) == 0, e.place(), "no DSCP has a priority there, so that it goes by tags of VLANs, and it pauses for priorities %s", cmp.Or(traffic.Ranges(e.nic.PFC), "none"))
+		if r.knows(e.nic.DSCP != nil, e.place(), "its trust setting is unknown%s", said(e, "app")) {
+			r.unless(len(e.nic.DSCP) == 0, e.place(), "no DSCP has a priority there, so it trusts VLAN tags; it has PFC on priorities %s", cmp.Or(traffic.Ranges(e.nic.PFC), "none"))
 		}
 	}
 	for _, c := range s.cables {
 		switch {
 		case c.infiniband() || len(c.lossless()) == 0:
 		case c.port.ByTag:
-			r.bad(c.portPlace(), "it goes by tags of VLANs, and pauses for priorities %s; %s is cabled to it", cmp.Or(traffic.Ranges(c.lossless()), "none"), c.place())
+			r.bad(c.portPlace(), "it trusts VLAN tags and has PFC on priorities %s; %s is cabled to it", cmp.Or(traffic.Ranges(c.lossless()), "none"), c.place())
 		case c.port.Classify || len(c.port.Classes) == 0: // where policies classify, they go by what they match
 			r.fine()
 		default:
-			r.unknown(c.portPlace(), "no line says what it goes by, and what its model does without one is not known")
+			r.unknown(c.portPlace(), "no line sets the trust mode, and the default of its model is unknown")
 		}
 	}
 }

@@ -21,24 +21,24 @@ func pcieWidth(e end, r *ruling) {
 	need := r.site.need(e)
 	switch {
 	case now.Width == 0 || most.Width == 0:
-		r.unknown(e.place(), "it does not say how many lanes it has")
+		r.unknown(e.place(), "it does not report its lanes")
 	case now.Width >= most.Width:
 		r.fine()
 	case need == 0:
-		r.unknown(e.place(), "it runs with %d of %d lanes, and how fast its port is is not known", now.Width, most.Width)
+		r.unknown(e.place(), "it uses %d of %d lanes; the speed of its port is unknown", now.Width, most.Width)
 	default:
-		r.unless(now.Bandwidth() < need, e.place(), "PCIe runs at %s of %s: at most %.0f Gbit/s for a port of %.0fG",
+		r.unless(now.Bandwidth() < need, e.place(), "PCIe runs at %s of %s: at most %.0f Gbit/s for a %.0fG port",
 			now, most, now.Bandwidth()/1e9, need/1e9)
 	}
 }
 
 func pcieSpeed(e end, r *ruling) {
 	now, most := e.nic.PCIe, e.nic.PCIeMax
-	if !r.knows(now.Speed != 0 && most.Speed != 0, e.place(), "it does not say how fast its lanes are") {
+	if !r.knows(now.Speed != 0 && most.Speed != 0, e.place(), "it does not report the speed of its lanes") {
 		return
 	}
 	narrow := now.Width < most.Width && now.Bandwidth() >= r.site.need(e) // else WD-PCI-01 tells it
-	r.unless(now.Speed < most.Speed || narrow, e.place(), "PCIe runs at %s and could at %s", now, most)
+	r.unless(now.Speed < most.Speed || narrow, e.place(), "PCIe runs at %s and supports %s", now, most)
 }
 
 func pcieErrors(e end, r *ruling) {
@@ -46,7 +46,7 @@ func pcieErrors(e end, r *ruling) {
 		return
 	}
 	fatal, other := e.nic.AER["fatal"], e.nic.AER["nonfatal"]
-	r.unless(fatal+other > 0, e.place(), "%d fatal and %d other errors of PCIe that were not corrected", fatal, other)
+	r.unless(fatal+other > 0, e.place(), "%d fatal and %d other uncorrected PCIe errors", fatal, other)
 }
 
 func iommu(h *Host, r *ruling) {
@@ -55,7 +55,7 @@ func iommu(h *Host, r *ruling) {
 	}
 	words := strings.Fields(*h.Cmdline)
 	on := slices.Contains(words, "intel_iommu=on") || slices.Contains(words, "amd_iommu=on")
-	r.unless(on && !slices.Contains(words, "iommu=pt"), h.place(), "the kernel was started with an IOMMU that translates: %s", *h.Cmdline)
+	r.unless(on && !slices.Contains(words, "iommu=pt"), h.place(), "the kernel was booted with a translating IOMMU: %s", *h.Cmdline)
 }
 
 // numa compares each drive with the NICs of its machine.
@@ -81,13 +81,13 @@ func numa(h *Host, r *ruling) {
 		}
 		switch {
 		case !ok || strings.HasPrefix(node, "-"):
-			r.unknown(p, "its NUMA node is not known")
+			r.unknown(p, "its NUMA node is unknown")
 		case nodes[node]:
 			r.fine()
 		case unsure || len(nodes) == 0:
-			r.unknown(p, "it is on NUMA node %s, and that of a NIC is not known", node)
+			r.unknown(p, "it is on NUMA node %s; the node of a NIC is unknown", node)
 		default:
-			r.bad(p, "the drive is on NUMA node %s, where no NIC of its machine is", node)
+			r.bad(p, "the drive is on NUMA node %s, which has no NIC", node)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func recovery(h *Host, r *ruling) {
 	for i := range h.NICs {
 		e := end{h, &h.NICs[i], h.declared(h.NICs[i].NICFacts)}
 		if r.knows(e.nic.ID != "", e.place(), "its PCI id could not be read") {
-			r.unless(strings.HasPrefix(e.nic.ID, "15b3:02"), e.place(), "the firmware of the card is broken: it has started as %s", e.nic.ID)
+			r.unless(strings.HasPrefix(e.nic.ID, "15b3:02"), e.place(), "the firmware of the card is corrupt: it started as %s", e.nic.ID)
 		}
 	}
 }
@@ -109,9 +109,9 @@ func firmware(s *Site, r *ruling) {
 			case e.nic.Firmware == "":
 				r.unknown(e.place(), "its firmware could not be read")
 			case alone:
-				r.unless(e.nic.Firmware != usual, e.place(), "firmware %s, and most of the same card (%s) have %s", e.nic.Firmware, e.nic.ID, usual)
+				r.unless(e.nic.Firmware != usual, e.place(), "firmware %s; most cards of this model (%s) have %s", e.nic.Firmware, e.nic.ID, usual)
 			default:
-				r.bad(e.place(), "firmware %s, and as many of the same card (%s) have another", e.nic.Firmware, e.nic.ID)
+				r.bad(e.place(), "firmware %s; as many cards of this model (%s) have another", e.nic.Firmware, e.nic.ID)
 			}
 		}
 	}
@@ -122,11 +122,11 @@ func linkType(e end, r *ruling) {
 	if f == nil || f.Transport == "tcp" || e.rnic.Software {
 		return
 	}
-	if !r.knows(len(e.nic.RDMA) > 0 && e.nic.RDMA[0].Protocol != "", e.place(), "it has no RDMA port that says what it speaks") {
+	if !r.knows(len(e.nic.RDMA) > 0 && e.nic.RDMA[0].Protocol != "", e.place(), "it has no RDMA port that reports its link type") {
 		return
 	}
 	is := e.infiniband()
-	r.unless(is != (f.Transport == "infiniband"), e.place(), "the port speaks %s, and %s is %s", e.nic.RDMA[0].Protocol, f.Addr, f.Transport)
+	r.unless(is != (f.Transport == "infiniband"), e.place(), "the link type of the port is %s, but %s is %s", e.nic.RDMA[0].Protocol, f.Addr, f.Transport)
 }
 
 func hasRDMA(s *Site, r *ruling) {
@@ -136,10 +136,10 @@ func hasRDMA(s *Site, r *ruling) {
 			f := e.fabric()
 			switch {
 			case e.nic.Driver == "" && len(e.nic.RDMA) == 0:
-				r.unknown(e.place(), "it says of no driver")
+				r.unknown(e.place(), "it reports no driver")
 			case f == nil && !peers || f != nil && f.Transport == "tcp":
 			default:
-				r.unless(len(e.nic.RDMA) == 0, e.place(), "no RDMA device stands on it (driver %s)", e.nic.Driver)
+				r.unless(len(e.nic.RDMA) == 0, e.place(), "it has no RDMA device (driver %s)", e.nic.Driver)
 			}
 		}
 	}
@@ -158,9 +158,9 @@ func sameRDMA(s *Site, r *ruling) {
 			switch {
 			case len(e.nic.RDMA) == 0: // WD-RDM-01
 			case e.nic.RDMA[0].Protocol == "":
-				r.unknown(e.place(), "its RDMA port does not say what it speaks")
+				r.unknown(e.place(), "its RDMA port does not report its protocol")
 			default:
-				r.unless(e.nic.RDMA[0].Protocol != usual, e.place(), "it speaks %s, and most others %s", e.nic.RDMA[0].Protocol, usual)
+				r.unless(e.nic.RDMA[0].Protocol != usual, e.place(), "it uses %s; most others use %s", e.nic.RDMA[0].Protocol, usual)
 			}
 		}
 	}
@@ -189,8 +189,8 @@ func subnetManager(e end, r *ruling) {
 		if p.Protocol != "infiniband" {
 			continue
 		}
-		if r.knows(p.Subnet != nil, e.place(), "%s does not say who manages its subnet", p.Device) {
-			r.unless(p.Subnet.Manager == 0, e.place(), "no subnet manager has come by %s", p.Device)
+		if r.knows(p.Subnet != nil, e.place(), "%s does not report its subnet manager", p.Device) {
+			r.unless(p.Subnet.Manager == 0, e.place(), "no subnet manager has configured %s", p.Device)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func sameShares(s *Site, r *ruling) {
 				continue
 			}
 			have := c.nic.ETS[c.nic.Classes[class.Priority]]
-			r.unless(have >= 0 && max(have-class.Bandwidth, class.Bandwidth-have) > mostApart, c.place(), "priority %d gets %d %% here, and %d %% at %s", class.Priority, have, class.Bandwidth, c.portPlace())
+			r.unless(have >= 0 && max(have-class.Bandwidth, class.Bandwidth-have) > mostApart, c.place(), "priority %d has %d %% here, and %d %% at %s", class.Priority, have, class.Bandwidth, c.portPlace())
 		}
 	}
 }
@@ -41,13 +41,13 @@ const cnpDSCP = 48
 func cnpClass(s *Site, r *ruling) {
 	judge := func(p Place, priority int, lossless []int) {
 		r.unless(priority == 0 || slices.Contains(lossless, priority), p, "congestion notifications (DSCP %d) have priority %d here, which is %s", cnpDSCP, priority,
-			map[bool]string{true: "that of all other traffic", false: "lossless"}[priority == 0])
+			map[bool]string{true: "the priority of all other traffic", false: "lossless"}[priority == 0])
 	}
 	for _, e := range s.ethernet() {
 		if len(e.nic.RDMA) == 0 {
 			continue
 		}
-		if r.knows(e.nic.DSCP != nil && e.nic.PFC != nil, e.place(), "which priority congestion notifications have is not known%s", said(e, "app")) {
+		if r.knows(e.nic.DSCP != nil && e.nic.PFC != nil, e.place(), "the priority of congestion notifications is unknown%s", said(e, "app")) {
 			judge(e.place(), e.nic.DSCP[cnpDSCP], e.nic.PFC)
 		}
 	}
@@ -57,13 +57,13 @@ func dcbxOwner(e end, r *ruling) {
 	agent := e.nic.Flags["fw-lldp-agent"] == "on"
 	switch {
 	case e.nic.DCBX == nil:
-		r.unknown(e.place(), "who decides on its classes could not be read%s", said(e, "dcbx"))
+		r.unknown(e.place(), "its DCBX state could not be read%s", said(e, "dcbx"))
 	case agent:
-		r.bad(e.place(), "the card's own LLDP agent is on: it writes classes, and swallows LLDP")
+		r.bad(e.place(), "the LLDP agent of the card is on: it changes classes and consumes LLDP packets")
 	case !e.nic.DCBX.Host && len(e.nic.PFC) > 0:
-		r.bad(e.place(), "its firmware or its switch may decide on classes (dcbx is not host, or willing), and PFC is set by hand")
+		r.bad(e.place(), "its firmware or switch may change classes (dcbx is not host, or willing), and PFC is set manually")
 	case e.host.Units["lldpad"] == "active":
-		r.bad(e.place(), "lldpad runs and writes classes, too")
+		r.bad(e.place(), "lldpad is active and changes classes as well")
 	default:
 		r.fine()
 	}
@@ -75,7 +75,7 @@ func strayPauses(e end, r *ruling) {
 		return
 	}
 	was := r.site.Before.nic(e)
-	if r.knows(e.nic.PFC != nil, e.place(), "which priorities it pauses for is not known%s", said(e, "pfc")) {
+	if r.knows(e.nic.PFC != nil, e.place(), "its PFC priorities are unknown%s", said(e, "pfc")) {
 		for p := range traffic.Priorities {
 			if slices.Contains(e.nic.PFC, p) {
 				continue
@@ -90,7 +90,7 @@ func strayPauses(e end, r *ruling) {
 			if !continued(r, e.place(), before, now, "%s", name) {
 				continue
 			}
-			r.unless(now > before, e.place(), "it was paused %d times for priority %d, which is not lossless", now-before, p)
+			r.unless(now > before, e.place(), "it received %d pause frames for priority %d, which is not lossless", now-before, p)
 		}
 	}
 }
@@ -140,9 +140,9 @@ func rate(s *Site, r *ruling) {
 			switch n := rates(e); {
 			case n < 0:
 			case n == 0:
-				r.unknown(e.place(), "it does not say its rate")
+				r.unknown(e.place(), "it does not report its rate")
 			default:
-				r.unless(n < usual, e.place(), "its rate is %s, and most have %d", e.nic.RDMA[0].Rate, usual)
+				r.unless(n < usual, e.place(), "its rate is %s; most have %d", e.nic.RDMA[0].Rate, usual)
 			}
 		}
 	}

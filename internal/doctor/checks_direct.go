@@ -46,8 +46,8 @@ func (s *Site) networkDirect() []end {
 }
 
 func directOn(e end, r *ruling) {
-	if r.knows(e.nic.Direct.On != nil, e.place(), "whether its RDMA is on could not be read%s", said(e, "rdma")) {
-		r.unless(!*e.nic.Direct.On, e.place(), "RDMA of %s is off, or off for the whole host", e.nic.Interface)
+	if r.knows(e.nic.Direct.On != nil, e.place(), "its RDMA state could not be read%s", said(e, "rdma")) {
+		r.unless(!*e.nic.Direct.On, e.place(), "RDMA of %s is disabled, or disabled for the whole host", e.nic.Interface)
 	}
 }
 
@@ -60,11 +60,11 @@ func directTechnology(e end, r *ruling) {
 	is := technologies()[e.nic.Direct.Technology]
 	switch f := e.fabric(); {
 	case is == "":
-		r.unknown(e.place(), "which RDMA it does could not be read%s", said(e, "technology"))
+		r.unknown(e.place(), "its RDMA protocol could not be read%s", said(e, "technology"))
 	case f == nil: // whatever it is
 		r.fine()
 	default:
-		r.unless(f.Transport == "rocev2" && is != "RoCEv2", e.place(), "it does %s, and %s is %s", is, f.Addr, f.Transport)
+		r.unless(f.Transport == "rocev2" && is != "RoCEv2", e.place(), "it uses %s, but %s is %s", is, f.Addr, f.Transport)
 	}
 }
 
@@ -73,7 +73,7 @@ func directTag(e end, r *ruling) {
 	case have == nil:
 		r.unknown(e.place(), "its VLAN could not be read%s", said(e, "vlan"))
 	case *have == 0:
-		r.bad(e.place(), "it has no VLAN, so nothing of its RDMA has a priority")
+		r.bad(e.place(), "it has no VLAN, so its RDMA traffic has no priority")
 	default:
 		r.unless(e.rnic != nil && e.rnic.VLAN != 0 && e.rnic.VLAN != *have, e.place(), "its VLAN is %d, declared %d", *have, vlanOf(e))
 	}
@@ -99,22 +99,22 @@ func directMark(e end, r *ruling) {
 	case e.host.Marks == nil:
 		r.unknown(e.place(), "the policies in force could not be read")
 	case !marked:
-		r.bad(e.place(), "no policy is about port %d of NetworkDirect", port)
+		r.bad(e.place(), "no policy covers NetworkDirect port %d", port)
 	case e.nic.PFC == nil:
-		r.unknown(e.place(), "which priorities it pauses is not known%s", said(e, "pfc"))
+		r.unknown(e.place(), "its PFC priorities are unknown%s", said(e, "pfc"))
 	default:
-		r.unless(!slices.Contains(e.nic.PFC, priority), e.place(), "RDMA to port %d has priority %d, which it does not pause", port, priority)
+		r.unless(!slices.Contains(e.nic.PFC, priority), e.place(), "RDMA to port %d has priority %d, which has no PFC", port, priority)
 	}
 }
 
 func directBridging(e end, r *ruling) {
-	if r.knows(e.nic.Direct.Bridging != nil, e.place(), "whether data-centre bridging is on is not known%s", said(e, "pfc")) {
-		r.unless(!*e.nic.Direct.Bridging, e.place(), "data-centre bridging of %s is off", e.nic.Interface)
+	if r.knows(e.nic.Direct.Bridging != nil, e.place(), "the state of data centre bridging is unknown%s", said(e, "pfc")) {
+		r.unless(!*e.nic.Direct.Bridging, e.place(), "data centre bridging of %s is off", e.nic.Interface)
 	}
 }
 
 func directTaken(e end, r *ruling) {
-	if r.knows(e.nic.Direct.Taken != nil, e.place(), "what it belongs to could not be read") {
+	if r.knows(e.nic.Direct.Taken != nil, e.place(), "its team and virtual switch could not be read") {
 		r.unless(*e.nic.Direct.Taken != "", e.place(), "%s belongs to %s", e.nic.Interface, *e.nic.Direct.Taken)
 	}
 }
@@ -125,7 +125,7 @@ func directDriver(s *Site, r *ruling) {
 		for _, e := range group {
 			is := e.nic.Direct.Version
 			if r.knows(is != "", e.place(), "the version of its driver could not be read") {
-				r.unless(is != usual, e.place(), "its driver is %s, and most cards of %s have %s", is, e.nic.ID, usual)
+				r.unless(is != usual, e.place(), "its driver is %s; most %s cards have %s", is, e.nic.ID, usual)
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func directDriver(s *Site, r *ruling) {
 const slow = 9e9
 
 func directSpeed(e end, r *ruling) {
-	if r.knows(e.nic.Speed > 0, e.place(), "it does not say how fast its link is") {
+	if r.knows(e.nic.Speed > 0, e.place(), "it does not report its link speed") {
 		r.unless(e.nic.Speed <= slow, e.place(), "%s runs at %s", e.nic.Interface, gigabit(e.nic.Speed))
 	}
 }
@@ -148,8 +148,8 @@ func directBeside(h *Host, r *ruling) {
 		if h.Server == nil || n.Direct == nil || e.fabric() != nil && e.fabric().Transport != "tcp" {
 			continue
 		}
-		if r.knows(n.Direct.On != nil, e.place(), "whether its RDMA is on could not be read%s", said(e, "rdma")) {
-			r.unless(*n.Direct.On, e.place(), "RDMA of %s is on, and it is in no fabric of RDMA", n.Interface)
+		if r.knows(n.Direct.On != nil, e.place(), "its RDMA state could not be read%s", said(e, "rdma")) {
+			r.unless(*n.Direct.On, e.place(), "RDMA of %s is enabled, but it is in no RDMA fabric", n.Interface)
 		}
 	}
 }

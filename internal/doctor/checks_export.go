@@ -17,7 +17,7 @@ func twins(s *Site, r *ruling) {
 	type at struct{ host, where, from string }
 	first := map[string]at{}
 	for _, h := range s.Hosts {
-		if !r.knows(h.Modules != nil, h.place(), "whether the kernel exports anything is not known") {
+		if !r.knows(h.Modules != nil, h.place(), "the exports of the kernel are unknown") {
 			continue
 		}
 		bad := false
@@ -27,7 +27,7 @@ func twins(s *Site, r *ruling) {
 				first[key] = here
 			} else if other.host != here.host {
 				bad = true
-				r.bad(h.part(here.where), "%s exports %s, too", other.host, what)
+				r.bad(h.part(here.where), "%s exports %s as well", other.host, what)
 			}
 		}
 		for _, e := range h.Exports {
@@ -35,7 +35,7 @@ func twins(s *Site, r *ruling) {
 				see("nqn "+e.NQN, e.NQN, at{h.Name, e.NQN, ""})
 				for _, n := range e.Namespaces {
 					if uuid := n.Values["device_uuid"]; uuid != "" && strings.Trim(uuid, "0-") != "" {
-						see("uuid "+uuid, "a namespace of UUID "+uuid, at{h.Name, e.NQN, ""})
+						see("uuid "+uuid, "a namespace with UUID "+uuid, at{h.Name, e.NQN, ""})
 					}
 				}
 			}
@@ -54,7 +54,7 @@ func controllerIDs(s *Site, r *ruling) {
 	}
 	seen := map[string][]span{}
 	for _, h := range s.Hosts {
-		if !r.knows(h.Modules != nil, h.place(), "whether the kernel exports anything is not known") {
+		if !r.knows(h.Modules != nil, h.place(), "the exports of the kernel are unknown") {
 			continue
 		}
 		bad := false
@@ -67,7 +67,7 @@ func controllerIDs(s *Site, r *ruling) {
 			for _, x := range seen[e.NQN] {
 				if x.host != h && low <= x.max && x.min <= high {
 					bad = true
-					r.bad(h.part(e.NQN), "controller ids %d to %d, and %s gives %d to %d", low, high, x.host.Name, x.min, x.max)
+					r.bad(h.part(e.NQN), "controller IDs %d to %d overlap %s with %d to %d", low, high, x.host.Name, x.min, x.max)
 				}
 			}
 			seen[e.NQN] = append(seen[e.NQN], span{h, low, high})
@@ -83,8 +83,8 @@ func anyHost(h *Host, r *ruling) {
 		if e.NQN == names.Discovery {
 			continue
 		}
-		if r.knows(e.AnyHost != "", h.part(e.NQN), "whom it lets in could not be read") {
-			r.unless(e.AnyHost == "1", h.part(e.NQN), "whoever reaches it is let in")
+		if r.knows(e.AnyHost != "", h.part(e.NQN), "its allowed hosts could not be read") {
+			r.unless(e.AnyHost == "1", h.part(e.NQN), "it admits every host that reaches it")
 		}
 	}
 }
@@ -97,7 +97,7 @@ func exportedAndMounted(h *Host, r *ruling) {
 			switch {
 			case n.Values["enable"] == "0":
 			case device == "":
-				r.unknown(h.part(e.NQN), "which device namespace %s is could not be read", n.ID)
+				r.unknown(h.part(e.NQN), "the device of namespace %s could not be read", n.ID)
 			default:
 				i := slices.IndexFunc(h.Mounts, func(m host.Mount) bool { return m.Device == device })
 				where := ""
@@ -118,11 +118,11 @@ func smart(h *Host, r *ruling) {
 		if c.Transport != "pcie" {
 			continue
 		}
-		if !r.knows(c.Smart != nil, h.part(c.Name), "its health was not read: it takes nvme-cli on the machine") {
+		if !r.knows(c.Smart != nil, h.part(c.Name), "its health was not read: nvme-cli is not installed") {
 			continue
 		}
 		x := c.Smart
-		r.unless(x.Warning != 0 || x.Used > mostUsed || x.Errors > 0, h.part(c.Name), "critical warnings %#x, %d %% of its life used, %d errors of its medium", x.Warning, x.Used, x.Errors)
+		r.unless(x.Warning != 0 || x.Used > mostUsed || x.Errors > 0, h.part(c.Name), "critical warnings %#x, %d %% of its endurance used, %d media errors", x.Warning, x.Used, x.Errors)
 	}
 }
 
@@ -143,8 +143,8 @@ func heat(h *Host, r *ruling) {
 				most = n
 			}
 		}
-		if r.knows(now >= 0 && most >= 0, h.part(c.Name), "its temperature, or its own limit, could not be read") {
-			r.unless(now >= most, h.part(c.Name), "it has %d °C, and allows itself %d", now/1000, most/1000)
+		if r.knows(now >= 0 && most >= 0, h.part(c.Name), "its temperature or threshold could not be read") {
+			r.unless(now >= most, h.part(c.Name), "it has %d °C; its threshold is %d", now/1000, most/1000)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func missing(h *Host, r *ruling) {
 	switch {
 	case count == 0:
 	case h.Disks == nil:
-		r.unknown(h.place(), "which drives it has could not be read")
+		r.unknown(h.place(), "its drives could not be read")
 	default:
 		r.unless(len(gone) > 0, h.place(), "it lacks %d of %d drives: %s", len(gone), count, text.List(gone, mostPlaces))
 	}

@@ -13,7 +13,7 @@ func lnetUp(h *Host, r *ruling) {
 	switch {
 	case h.Modules["lnet"] == 0:
 	case h.LNet == nil:
-		r.unknown(h.place(), "lnet is loaded, and lnetctl says nothing that is understood")
+		r.unknown(h.place(), "lnet is loaded, but the output of lnetctl is not understood")
 	case h.LNet.Down != "":
 		r.bad(h.place(), "LNet is down: %s", h.LNet.Down)
 	default:
@@ -28,8 +28,8 @@ const wholeHealth = 1000
 
 func lnetHealth(s *Site, r *ruling) {
 	for _, n := range s.lnets() {
-		if r.knows(n.Health >= 0, n.place, "lnetctl does not tell its health") {
-			r.unless(n.Health < wholeHealth, n.place, "its health is %d of %d, with %d time-outs", n.Health, wholeHealth, n.Timeouts)
+		if r.knows(n.Health >= 0, n.place, "lnetctl does not report its health") {
+			r.unless(n.Health < wholeHealth, n.place, "its health is %d of %d, with %d timeouts", n.Health, wholeHealth, n.Timeouts)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func lnetMarks(s *Site, r *ruling) {
 			continue
 		}
 		if r.knows(h.LNetToS != "", h.place(), "tos of ko2iblnd could not be read") {
-			r.unless(h.LNetToS == "-1" || h.LNetToS == "0", h.place(), "LNet marks nothing (tos of ko2iblnd is %s), unless default_roce_tos does: it is not in the lossless class", h.LNetToS)
+			r.unless(h.LNetToS == "-1" || h.LNetToS == "0", h.place(), "LNet sets no DSCP (tos of ko2iblnd is %s) and is not in the lossless class, unless default_roce_tos sets one", h.LNetToS)
 		}
 	}
 }
@@ -77,8 +77,8 @@ func lnetCredits(s *Site, r *ruling) {
 	usual, alone := most(votes)
 	kinds := distinct(strs(votes))
 	for _, n := range list {
-		if r.knows(n.Credits >= 0, n.place, "lnetctl does not tell its peer_credits") {
-			r.unless(n.Credits != usual || !alone, n.place, "peer_credits are %d, and others have %s", n.Credits, another(kinds, strconv.Itoa(n.Credits)))
+		if r.knows(n.Credits >= 0, n.place, "lnetctl does not report its peer_credits") {
+			r.unless(n.Credits != usual || !alone, n.place, "peer_credits is %d; other machines have %s", n.Credits, another(kinds, strconv.Itoa(n.Credits)))
 		}
 	}
 }
@@ -91,7 +91,7 @@ func lustreTargets(h *Host, r *ruling) {
 	if h.Modules["lustre"] == 0 {
 		return
 	}
-	if r.knows(h.Lustre != nil, h.place(), "lfs check servers says nothing that is understood") {
+	if r.knows(h.Lustre != nil, h.place(), "the output of lfs check servers is not understood") {
 		for name, state := range h.Lustre {
 			r.unless(state != "active", h.part(name), "it is %s", state)
 		}
@@ -102,7 +102,7 @@ func lnetPlanes(h *Host, r *ruling) {
 	if h.Modules["ko2iblnd"] == 0 || len(r.site.of[h]) < 2 {
 		return
 	}
-	if !r.knows(h.LNet != nil, h.place(), "lnetctl says nothing that is understood") {
+	if !r.knows(h.LNet != nil, h.place(), "the output of lnetctl is not understood") {
 		return
 	}
 	n := 0
@@ -111,7 +111,7 @@ func lnetPlanes(h *Host, r *ruling) {
 			n++
 		}
 	}
-	r.unless(n == 1, h.place(), "LNet uses one NIC of %d", len(r.site.of[h]))
+	r.unless(n == 1, h.place(), "LNet uses one of %d NICs", len(r.site.of[h]))
 }
 
 func wekaState(h *Host, r *ruling) {
@@ -119,7 +119,7 @@ func wekaState(h *Host, r *ruling) {
 		return
 	}
 	status, io := h.Weka["status"], h.Weka["io_status"]
-	if r.knows(status != "" && io != "", h.place(), "weka status --json says nothing that is understood") {
+	if r.knows(status != "" && io != "", h.place(), "the output of weka status --json is not understood") {
 		r.unless(status != "OK" && status != "REDISTRIBUTING" || io != "STARTED", h.place(), "WEKA is %s, its I/O %s", status, io)
 	}
 }
@@ -131,11 +131,11 @@ func wekaClock(s *Site, r *ruling) {
 			continue
 		}
 		most, err := strconv.ParseFloat(h.Weka["skew"], 64)
-		if !r.knows(err == nil && h.Clock != nil, h.place(), "its clock, or what WEKA allows, could not be read") {
+		if !r.knows(err == nil && h.Clock != nil, h.place(), "its clock, or the limit of WEKA, could not be read") {
 			continue
 		}
 		off := h.apart(usual)
-		r.unless(off.Seconds() > most/2, h.place(), "its clock is at least %s from that of most others, and WEKA allows %.0f s", off, most)
+		r.unless(off.Seconds() > most/2, h.place(), "its clock differs by at least %s from most others; WEKA allows %.0f s", off, most)
 	}
 }
 
@@ -158,7 +158,7 @@ func wekaMTU(h *Host, r *ruling) {
 		}
 	}
 	if big+small > 0 {
-		r.unless(big > 0 && small > 0, h.place(), "%d of its NICs take frames of %d bytes, and %d do not", big, wekaJumbo, small)
+		r.unless(big > 0 && small > 0, h.place(), "%d of its NICs have an MTU of at least %d bytes, and %d do not", big, wekaJumbo, small)
 	}
 }
 
@@ -191,8 +191,8 @@ func nfsFallback(s *Site, r *ruling) {
 				continue
 			}
 			proto := option(m, "proto")
-			if r.knows(proto != "", h.part(m.Dir), "over what it is mounted is not said") {
-				r.unless(proto == "tcp" && (listens[server] || listens[option(m, "addr")]), h.part(m.Dir), "%s is mounted over TCP, and its server listens on RDMA", m.Device)
+			if r.knows(proto != "", h.part(m.Dir), "the transport of the mount is not reported") {
+				r.unless(proto == "tcp" && (listens[server] || listens[option(m, "addr")]), h.part(m.Dir), "%s is mounted over TCP, but its server listens on RDMA", m.Device)
 			}
 		}
 	}
@@ -202,8 +202,8 @@ func nfsListens(h *Host, r *ruling) {
 	if h.Modules["nfsd"] == 0 || !slices.ContainsFunc(r.site.of[h], func(e end) bool { return len(e.nic.RDMA) > 0 }) {
 		return
 	}
-	if r.knows(h.NFSPorts != nil, h.place(), "nfsd is loaded, and on what it listens could not be read") {
-		r.unless(!slices.Contains(h.NFSPorts, "rdma 20049"), h.place(), "nfsd listens on %s, and not on rdma 20049", strings.Join(h.NFSPorts, ", "))
+	if r.knows(h.NFSPorts != nil, h.place(), "nfsd is loaded, but its listeners could not be read") {
+		r.unless(!slices.Contains(h.NFSPorts, "rdma 20049"), h.place(), "nfsd listens on %s, but not on rdma 20049", strings.Join(h.NFSPorts, ", "))
 	}
 }
 
@@ -214,10 +214,10 @@ func nfsReconnects(h *Host, r *ruling) {
 	before := r.site.Before.host(h.Name)
 	if r.knows(before != nil && len(before.NFSRDMA) == len(h.NFSRDMA), h.place(), "its mounts over RDMA were not read twice") {
 		for i, n := range h.NFSRDMA {
-			if !continued(r, h.place(), before.NFSRDMA[i], n, "the count of connections of a mount over RDMA") {
+			if !continued(r, h.place(), before.NFSRDMA[i], n, "the connection counter of an RDMA mount") {
 				continue
 			}
-			r.unless(n > before.NFSRDMA[i], h.place(), "a mount over RDMA has connected %d times between two readings", n-before.NFSRDMA[i])
+			r.unless(n > before.NFSRDMA[i], h.place(), "an RDMA mount reconnected %d times between two readings", n-before.NFSRDMA[i])
 		}
 	}
 }

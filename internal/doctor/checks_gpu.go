@@ -29,22 +29,22 @@ type hostGPUs struct{ *host.GPUs }
 
 func gpuDriver(h *Host, r *ruling) {
 	g := hostGPUs{h.GPUs}
-	if r.knows(g.Driver != "", h.place(), "which driver of NVIDIA's runs could not be read") {
-		r.unless(!g.open(), h.place(), "the driver is not of the open kernel modules: %s", g.Driver)
+	if r.knows(g.Driver != "", h.place(), "the NVIDIA driver version could not be read") {
+		r.unless(!g.open(), h.place(), "the driver does not use the open kernel modules: %s", g.Driver)
 	}
 }
 
 func gpuPeer(h *Host, r *ruling) {
 	g, v := hostGPUs{h.GPUs}, version(h.Facts.Kernel)
-	if r.knows(h.Modules != nil && v != nil && g.Driver != "", h.place(), "its modules, its kernel or its driver are not known") {
+	if r.knows(h.Modules != nil && v != nil && g.Driver != "", h.place(), "its modules, kernel or driver are unknown") {
 		dmabuf := g.open() && slices.Compare(v, []int{5, 12}) >= 0
-		r.unless(h.Modules["nvidia_peermem"] == 0 && !dmabuf, h.place(), "nvidia_peermem is not loaded, and dma-buf takes the open driver and kernel 5.12: NICs do not reach its GPUs")
+		r.unless(h.Modules["nvidia_peermem"] == 0 && !dmabuf, h.place(), "nvidia_peermem is not loaded, and dma-buf needs the open driver and kernel 5.12: NICs cannot access GPU memory")
 	}
 }
 
 func gpuLegacy(h *Host, r *ruling) {
-	if r.knows(h.Modules != nil, h.place(), "its modules are not known") {
-		r.unless(h.Modules["nv_peer_mem"] > 0, h.place(), "nv_peer_mem is loaded, which nvidia_peermem has replaced")
+	if r.knows(h.Modules != nil, h.place(), "its modules are unknown") {
+		r.unless(h.Modules["nv_peer_mem"] > 0, h.place(), "nv_peer_mem is loaded; nvidia_peermem replaces it")
 	}
 }
 
@@ -54,14 +54,14 @@ func gpuFS(h *Host, r *ruling) {
 		return
 	}
 	want, told := h.GPUs.Config["allow_compat_mode"]
-	if r.knows(told || h.GPUs.FS != "", h.place(), "cufile.json does not say whether it falls back") {
-		r.unless(h.GPUs.FS == "" && h.GPUs.Config["use_pci_p2pdma"] != "true", h.place(), "cufile.json is there and nvidia-fs is not loaded (allow_compat_mode is %s)", want)
+	if r.knows(told || h.GPUs.FS != "", h.place(), "cufile.json does not set allow_compat_mode") {
+		r.unless(h.GPUs.FS == "" && h.GPUs.Config["use_pci_p2pdma"] != "true", h.place(), "cufile.json exists, but nvidia-fs is not loaded (allow_compat_mode is %s)", want)
 	}
 }
 
 func gpuCompat(h *Host, r *ruling) {
 	if r.knows(h.GPUs.Config != nil, h.place(), "/etc/cufile.json could not be read") {
-		r.unless(h.GPUs.Config["allow_compat_mode"] == "true" && h.GPUs.FS == "", h.place(), "allow_compat_mode hides that nothing goes the direct way")
+		r.unless(h.GPUs.Config["allow_compat_mode"] == "true" && h.GPUs.FS == "", h.place(), "allow_compat_mode hides the missing direct path")
 	}
 }
 
@@ -87,8 +87,8 @@ func gpuDistance(h *Host, r *ruling) {
 				nearest, known = max(nearest, together(at, e.nic.Path)), true
 			}
 		}
-		if r.knows(at != "" && known, h.part(bdf), "where it or an RDMA NIC is in the tree of PCI could not be read") {
-			r.unless(nearest < rootDepth, h.part(bdf), "no RDMA NIC is on the same root of PCI")
+		if r.knows(at != "" && known, h.part(bdf), "the PCI location of it or of an RDMA NIC could not be read") {
+			r.unless(nearest < rootDepth, h.part(bdf), "no RDMA NIC is on the same PCI root")
 		}
 	}
 }
@@ -99,7 +99,7 @@ func gpuIOMMU(h *Host, r *ruling) {
 	}
 	w := strings.Fields(*h.Cmdline)
 	on := slices.Contains(w, "intel_iommu=on") || slices.Contains(w, "amd_iommu=on")
-	r.unless(on && !slices.Contains(w, "iommu=pt"), h.place(), "the IOMMU translates what GPUs and NICs do between them: %s", *h.Cmdline)
+	r.unless(on && !slices.Contains(w, "iommu=pt"), h.place(), "the IOMMU translates traffic between GPUs and NICs: %s", *h.Cmdline)
 }
 
 func gpuMultipath(h *Host, r *ruling) {
@@ -110,11 +110,11 @@ func gpuMultipath(h *Host, r *ruling) {
 	}
 	switch {
 	case h.Multipath == "":
-		r.unknown(h.place(), "nvme_core does not say whether it uses several paths")
+		r.unknown(h.place(), "nvme_core does not report its multipath setting")
 	case p2p:
-		r.unless(h.Multipath == "Y", h.place(), "use_pci_p2pdma does not go with multipath of nvme_core (Y)")
+		r.unless(h.Multipath == "Y", h.place(), "use_pci_p2pdma excludes multipath of nvme_core (Y)")
 	default:
-		r.unless(several && h.Multipath == "N", h.place(), "it has several paths to a subsystem, and nvme_core.multipath is N")
+		r.unless(several && h.Multipath == "N", h.place(), "it has several paths to a subsystem, but nvme_core.multipath is N")
 	}
 }
 
@@ -138,22 +138,22 @@ func gpuAddresses(h *Host, r *ruling) {
 			stray = append(stray, addr)
 		}
 	}
-	r.unless(len(stray) > 0, h.place(), "rdma_dev_addr_list names %s, which no RDMA NIC has", text.List(stray, mostPlaces))
+	r.unless(len(stray) > 0, h.place(), "rdma_dev_addr_list contains %s, which no RDMA NIC has", text.List(stray, mostPlaces))
 }
 
 func gpuKernel(h *Host, r *ruling) {
 	if h.GPUs.Config["use_pci_p2pdma"] != "true" {
 		return
 	}
-	if r.knows(h.GPUs.Peering != nil, h.place(), "how its kernel was built could not be read") {
-		r.unless(!*h.GPUs.Peering, h.place(), "use_pci_p2pdma is wanted, and the kernel was built without CONFIG_PCI_P2PDMA")
+	if r.knows(h.GPUs.Peering != nil, h.place(), "the build configuration of its kernel could not be read") {
+		r.unless(!*h.GPUs.Peering, h.place(), "use_pci_p2pdma is set, but the kernel was built without CONFIG_PCI_P2PDMA")
 	}
 }
 
 func gpuTCP(h *Host, r *ruling) {
 	for _, c := range h.paths() {
 		if r.knows(c.Transport != "", h.part(c.Name), "its transport could not be read") {
-			r.unless(c.Transport == "tcp", h.part(c.Name), "the path to %s is TCP, which does not reach GPUs directly", c.NQN)
+			r.unless(c.Transport == "tcp", h.part(c.Name), "the path to %s uses TCP, which cannot access GPU memory directly", c.NQN)
 		}
 	}
 }
@@ -163,6 +163,6 @@ func gpuCounters(h *Host, r *ruling) {
 		return
 	}
 	if r.knows(h.GPUs.Counts != "", h.place(), "rw_stats_enabled of nvidia-fs could not be read") {
-		r.unless(h.GPUs.Counts == "0", h.place(), "rw_stats_enabled is 0: that nothing goes the direct way is not seen")
+		r.unless(h.GPUs.Counts == "0", h.place(), "rw_stats_enabled is 0: a missing direct path stays unnoticed")
 	}
 }

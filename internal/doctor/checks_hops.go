@@ -47,7 +47,7 @@ func (s *Site) judgeHops() []lossless.Result {
 	for _, h := range s.Hosts {
 		switch asked[h.Name] = true; {
 		case h.Bare:
-			read.Unread[h.Name] = "how its NICs are set is not read"
+			read.Unread[h.Name] = "the settings of its NICs are not read"
 		case h.Server != nil:
 			read.Servers[h.Name] = s.settings(h)
 		}

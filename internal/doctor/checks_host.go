@@ -19,8 +19,8 @@ import (
 type portOf = switches.Port
 
 func governor(h *Host, r *ruling) {
-	if r.knows(len(h.Governors) > 0, h.place(), "its CPUs have no scaling_governor: a guest, or a driver without") {
-		r.unless(!slices.Equal(h.Governors, []string{"performance"}), h.place(), "its CPUs are governed by %s", strings.Join(h.Governors, ", "))
+	if r.knows(len(h.Governors) > 0, h.place(), "its CPUs have no scaling_governor: a guest, or a driver without frequency scaling") {
+		r.unless(!slices.Equal(h.Governors, []string{"performance"}), h.place(), "the frequency governor of its CPUs is %s", strings.Join(h.Governors, ", "))
 	}
 }
 
@@ -57,8 +57,8 @@ func swapping(h *Host, r *ruling) {
 }
 
 func memory(h *Host, r *ruling) {
-	if r.knows(h.MemoryErrs != nil, h.place(), "it has no edac: errors of memory are not counted") {
-		r.unless(*h.MemoryErrs > 0, h.place(), "%d errors of memory were not corrected", *h.MemoryErrs)
+	if r.knows(h.MemoryErrs != nil, h.place(), "it has no EDAC driver: memory errors are not counted") {
+		r.unless(*h.MemoryErrs > 0, h.place(), "%d uncorrected memory errors", *h.MemoryErrs)
 	}
 }
 
@@ -68,9 +68,9 @@ const mostSkew = time.Second
 func clock(s *Site, r *ruling) {
 	usual := s.usual()
 	for _, h := range s.Hosts {
-		if r.knows(h.Clock != nil, h.place(), "it does not say what time it is") {
+		if r.knows(h.Clock != nil, h.place(), "it does not report its time") {
 			off := h.apart(usual)
-			r.unless(off > mostSkew, h.place(), "its clock is at least %s from that of most others", off.Round(100*time.Millisecond))
+			r.unless(off > mostSkew, h.place(), "its clock differs by at least %s from most others", off.Round(100*time.Millisecond))
 		}
 	}
 }
@@ -86,8 +86,8 @@ type fault struct {
 // faults are those of upstream kernels. Distributions mend theirs under older numbers.
 func faults() []fault {
 	return []fault{
-		{"6.12", "6.12.106", "nvme_tcp", "page_frag_cache without locking while namespaces are scanned: memory is corrupted (up to at least 6.12.105)", "flatcar#2390"},
-		{"0", "6.18.42", "nvmet_tcp", "use after free where a data digest does not match", "CVE-2026-64535, CVE-2026-64534"},
+		{"6.12", "6.12.106", "nvme_tcp", "page_frag_cache without locking while namespaces are scanned: memory corruption (up to at least 6.12.105)", "flatcar#2390"},
+		{"0", "6.18.42", "nvmet_tcp", "use after free on a data digest mismatch", "CVE-2026-64535, CVE-2026-64534"},
 		{"5.4", "5.5", "nvmet_tcp", "the target crashes on R2T for Connect", "spdk#1546"},
 		{"5.8", "5.10.77", "nvme_tcp", "req->offset is corrupted", "Linux 5.10.77"},
 		{"0", "5.10.70", "nvme_rdma", "a cm id is destroyed after its qp: use after free", "Linux 5.10.70"},
@@ -111,15 +111,15 @@ func faultList() string {
 func kernelFaults(h *Host, r *ruling) {
 	switch v := version(h.Facts.Kernel); {
 	case v == nil:
-		r.unknown(h.place(), "its kernel is not known")
+		r.unknown(h.place(), "its kernel is unknown")
 	case h.Modules == nil:
-		r.unknown(h.place(), "its modules are not known")
+		r.unknown(h.place(), "its modules are unknown")
 	default:
 		bad := false
 		for _, f := range faults() {
 			if slices.Compare(v, version(f.from)) >= 0 && slices.Compare(v, version(f.to)) < 0 && h.Modules[f.module] > 0 {
 				bad = true
-				r.bad(h.place(), "kernel %s with %s: %s (%s), unless its distribution has mended it", h.Facts.Kernel, f.module, f.text, f.source)
+				r.bad(h.place(), "kernel %s with %s: %s (%s), unless its distribution has backported the fix", h.Facts.Kernel, f.module, f.text, f.source)
 			}
 		}
 		if !bad {
@@ -154,8 +154,8 @@ func kernels(s *Site, r *ruling) {
 	for _, group := range slice.Group(s.Hosts, (*Host).role) {
 		usual, alone := common(group, func(h *Host) string { return h.Facts.Kernel })
 		for _, h := range group {
-			if r.knows(h.Facts.Kernel != "", h.place(), "its kernel is not known") {
-				r.unless(h.Facts.Kernel != usual || !alone, h.place(), "kernel %s, and others of its role have another", h.Facts.Kernel)
+			if r.knows(h.Facts.Kernel != "", h.place(), "its kernel is unknown") {
+				r.unless(h.Facts.Kernel != usual || !alone, h.place(), "kernel %s differs from other machines of its role", h.Facts.Kernel)
 			}
 		}
 	}
@@ -202,10 +202,10 @@ func storage(h *Host, r *ruling) {
 			usable = usable || serving(c, n.Disk)
 		}
 		if len(c.Namespaces) == 0 {
-			r.unless(true, h.part(c.Name), "%s at %s is connected, and shows %s no namespace", c.NQN, c.Address, cmp.Or(c.HostNQN, "this host"))
+			r.unless(true, h.part(c.Name), "%s at %s is connected, but shows %s no namespace", c.NQN, c.Address, cmp.Or(c.HostNQN, "this host"))
 			continue
 		}
-		r.unless(!usable, h.part(c.Name), "%s at %s is connected, and no path of %s takes I/O: %s", c.NQN, c.Address, cmp.Or(c.HostNQN, "this host"), strings.Join(states, ", "))
+		r.unless(!usable, h.part(c.Name), "%s at %s is connected, but no path of %s accepts I/O: %s", c.NQN, c.Address, cmp.Or(c.HostNQN, "this host"), strings.Join(states, ", "))
 	}
 }
 
@@ -213,7 +213,7 @@ func multipath(h *Host, r *ruling) {
 	if len(h.paths()) == 0 {
 		return
 	}
-	if r.knows(h.Multipath != "", h.place(), "nvme_core does not say") {
+	if r.knows(h.Multipath != "", h.place(), "nvme_core does not report it") {
 		r.unless(h.Multipath != "Y", h.place(), "nvme_core.multipath is %s", h.Multipath)
 	}
 }
@@ -228,7 +228,7 @@ func ioPolicy(h *Host, r *ruling) {
 			continue
 		}
 		if r.knows(sub.Policy != "", h.part(sub.NQN), "its iopolicy could not be read") {
-			r.unless(sub.Policy == "numa", h.part(sub.NQN), "%d paths, and iopolicy numa uses one", count[sub.NQN])
+			r.unless(sub.Policy == "numa", h.part(sub.NQN), "%d paths, but iopolicy numa uses one", count[sub.NQN])
 		}
 	}
 }
@@ -246,7 +246,7 @@ func lossTimeout(h *Host, r *ruling) {
 		case !ok || err != nil:
 			r.unknown(h.part(c.Name), "its ctrl_loss_tmo could not be read")
 		default:
-			r.unless(n >= 0 && n < leastLoss, h.part(c.Name), "it is given up after %d s", n)
+			r.unless(n >= 0 && n < leastLoss, h.part(c.Name), "it is given up after only %d s", n)
 		}
 	}
 }
@@ -267,7 +267,7 @@ func hostNQNs(s *Site, r *ruling) {
 			if other == nil {
 				first[c.HostNQN] = h
 			}
-			r.unless(other != nil && other != h, h.place(), "%s has its host NQN, too: %s", nameOf(other), c.HostNQN)
+			r.unless(other != nil && other != h, h.place(), "%s uses the same host NQN: %s", nameOf(other), c.HostNQN)
 		}
 	}
 }
@@ -295,7 +295,7 @@ func fallback(s *Site, r *ruling) {
 			case "":
 				r.unknown(h.part(c.Name), "its transport could not be read")
 			default:
-				r.unless(c.Transport == "tcp" && !tcp[c.NQN], h.part(c.Name), "the path to %s at %s is TCP", c.NQN, c.Address)
+				r.unless(c.Transport == "tcp" && !tcp[c.NQN], h.part(c.Name), "the path to %s at %s uses TCP", c.NQN, c.Address)
 			}
 		}
 	}
@@ -308,7 +308,7 @@ func mixedPaths(h *Host, r *ruling) {
 			kinds[c.Transport] = true
 		}
 		if r.knows(!kinds[""], h.part(group[0].NQN), "a transport could not be read") {
-			r.unless(len(kinds) > 1, h.part(group[0].NQN), "its %d paths are of %d transports", len(group), len(kinds))
+			r.unless(len(kinds) > 1, h.part(group[0].NQN), "its %d paths use %d transports", len(group), len(kinds))
 		}
 	}
 }
@@ -319,7 +319,7 @@ func drives(h *Host, r *ruling) {
 		usual, alone := common(group, func(c host.Controller) string { return c.Firmware })
 		for _, c := range group {
 			if r.knows(c.Firmware != "", h.part(c.Name), "its firmware could not be read") {
-				r.unless(c.Firmware != usual || !alone, h.part(c.Name), "firmware %s, and other %s of this machine have another", c.Firmware, c.Model)
+				r.unless(c.Firmware != usual || !alone, h.part(c.Name), "firmware %s differs from other %s of this machine", c.Firmware, c.Model)
 			}
 		}
 	}

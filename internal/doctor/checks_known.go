@@ -23,9 +23,9 @@ func driver(e end, r *ruling) {
 	switch {
 	case row == nil || !row.Driver.Known:
 	case e.host.Bare || e.nic.Driver == "":
-		r.unknown(e.place(), "it does not say which driver of Linux it has")
+		r.unknown(e.place(), "it does not report its Linux driver")
 	default:
-		r.unless(e.nic.Driver != row.Driver.Value, e.place(), "its driver is %s, and that of %s %s is %s (%s)", e.nic.Driver, row.Vendor, row.Model, row.Driver.Value, row.Driver.From())
+		r.unless(e.nic.Driver != row.Driver.Value, e.place(), "its driver is %s, but %s %s uses %s (%s)", e.nic.Driver, row.Vendor, row.Model, row.Driver.Value, row.Driver.From())
 	}
 }
 
@@ -42,9 +42,9 @@ func partitions(s *Site, r *ruling) {
 			switch {
 			case p.Protocol != "infiniband":
 			case p.Subnet == nil || len(p.Subnet.PKeys) == 0 && p.Subnet.Manager == 0:
-				r.unknown(e.place(), "%s does not say which partitions it is in", p.Device)
+				r.unknown(e.place(), "%s does not report its partitions", p.Device)
 			case len(p.Subnet.PKeys) == 0:
-				r.bad(e.place(), "the subnet manager has put %s into no partition", p.Device)
+				r.bad(e.place(), "the subnet manager assigned %s to no partition", p.Device)
 			default:
 				ports = append(ports, port{e, p.Subnet})
 			}
@@ -59,7 +59,7 @@ func partitions(s *Site, r *ruling) {
 				}
 			}
 		}
-		r.unless(shares && !reaches, a.place(), "it is a limited member of its partitions, as all others are: they do not reach each other")
+		r.unless(shares && !reaches, a.place(), "all members of its partitions are limited members: they cannot reach each other")
 	}
 }
 
@@ -77,7 +77,7 @@ func oneMember(sw *Switch, r *ruling) {
 	if len(all) < 2 {
 		return
 	}
-	if !r.knows(sw.Heard, sw.place(""), "%s", cmp.Or(sw.Deaf, "whom it hears could not be read")) {
+	if !r.knows(sw.Heard, sw.place(""), "%s", cmp.Or(sw.Deaf, "its LLDP neighbours could not be read")) {
 		return
 	}
 	at := map[*Host][]string{}
@@ -86,7 +86,7 @@ func oneMember(sw *Switch, r *ruling) {
 	}
 	for _, h := range r.site.Hosts {
 		if members := at[h]; len(members) > 1 {
-			r.unless(len(slices.Compact(slices.Sorted(slices.Values(members)))) == 1, h.place(), "all of its %d links end at member %s of %s", len(members), members[0], sw.Name)
+			r.unless(len(slices.Compact(slices.Sorted(slices.Values(members)))) == 1, h.place(), "all of its %d links lead to member %s of %s", len(members), members[0], sw.Name)
 		}
 	}
 }

@@ -15,12 +15,12 @@ func itoa(n int) string { return strconv.Itoa(n) }
 func linkUp(e end, r *ruling) {
 	switch {
 	case e.nic.Carrier == nil && e.nic.State == "":
-		r.unknown(e.place(), "it does not say whether it has a link")
+		r.unknown(e.place(), "it does not report its link state")
 	case e.nic.Carrier != nil && *e.nic.Carrier && e.nic.State != "down":
 		r.fine()
 	case e.rnic == nil && r.site.hears(e) == nil: // a port that nobody uses
 	case e.nic.Carrier == nil:
-		r.bad(e.place(), "%s is off (%s)", e.nic.Interface, e.nic.State)
+		r.bad(e.place(), "%s is down (%s)", e.nic.Interface, e.nic.State)
 	default:
 		r.bad(e.place(), "%s has no carrier", e.nic.Interface)
 	}
@@ -33,13 +33,13 @@ func linkSpeed(s *Site, r *ruling) {
 			l := s.link(e)
 			switch {
 			case e.nic.Speed <= 0:
-				r.unknown(e.place(), "it does not say how fast its link is")
+				r.unknown(e.place(), "it does not report its link speed")
 			case l != nil && l.Speed > 0:
 				p := e.place()
 				p.Range = l.At("speed")
-				r.unless(e.nic.Speed < l.Speed, p, "%s runs at %s, declared are %s", e.nic.Interface, gigabit(e.nic.Speed), gigabit(l.Speed))
+				r.unless(e.nic.Speed < l.Speed, p, "%s runs at %s, declared %s", e.nic.Interface, gigabit(e.nic.Speed), gigabit(l.Speed))
 			case alone:
-				r.unless(e.nic.Speed < usual, e.place(), "%s runs at %s, and most ports of the same card at %s", e.nic.Interface, gigabit(e.nic.Speed), gigabit(usual))
+				r.unless(e.nic.Speed < usual, e.place(), "%s runs at %s; most ports of the same card at %s", e.nic.Interface, gigabit(e.nic.Speed), gigabit(usual))
 			default:
 				r.fine()
 			}
@@ -56,11 +56,11 @@ func fec(s *Site, r *ruling) {
 			is := strings.ToLower(e.nic.FEC)
 			switch {
 			case is == "":
-				r.unknown(e.place(), "it does not say which FEC it uses%s", said(e, "fec"))
+				r.unknown(e.place(), "it does not report its FEC%s", said(e, "fec"))
 			case is == "off" || is == "none":
 				r.unless(e.nic.Speed >= 25e9, e.place(), "FEC is off at %s", gigabit(e.nic.Speed))
 			default:
-				r.unless(is != usual, e.place(), "FEC is %s, and most ports of %s have %s", is, gigabit(e.nic.Speed), usual)
+				r.unless(is != usual, e.place(), "FEC is %s; most ports with %s have %s", is, gigabit(e.nic.Speed), usual)
 			}
 		}
 	}
@@ -86,12 +86,12 @@ func short(text string) string {
 const flapsADay, comingUp = 5, 2
 
 func flaps(e end, r *ruling) {
-	if !r.knows(e.nic.Flaps != nil && e.host.Uptime != 0, e.place(), "how often its link changed is not known") {
+	if !r.knows(e.nic.Flaps != nil && e.host.Uptime != 0, e.place(), "the number of its link changes is unknown") {
 		return
 	}
 	n := *e.nic.Flaps - comingUp
 	days := max(e.host.Uptime.Hours()/24, 1)
-	r.unless(float64(n)/days > flapsADay, e.place(), "its link changed %d times in %s since the machine started", *e.nic.Flaps, e.host.Uptime.Round(time.Minute))
+	r.unless(float64(n)/days > flapsADay, e.place(), "its link changed %d times in %s since boot", *e.nic.Flaps, e.host.Uptime.Round(time.Minute))
 }
 
 func wrongCable(e end, r *ruling) {
@@ -105,8 +105,8 @@ func wrongCable(e end, r *ruling) {
 	}
 	p := e.place()
 	p.Range = l.Range
-	if h := r.site.hears(e); r.knows(h != nil, p, "no switch hears it, so where its cable leads is not known") {
-		r.unless(h.sw != sw || h.Port != port, p, "it is heard by %s %s, and %s leads to %s %s", h.sw.Name, h.Port, l.Addr, sw.Name, port)
+	if h := r.site.hears(e); r.knows(h != nil, p, "no switch reports it as LLDP neighbour, so the end of its cable is unknown") {
+		r.unless(h.sw != sw || h.Port != port, p, "it is a neighbour of %s %s, but %s leads to %s %s", h.sw.Name, h.Port, l.Addr, sw.Name, port)
 	}
 }
 
@@ -127,9 +127,9 @@ func oneSwitch(s *Site, r *ruling) {
 		switch {
 		case ends < 2:
 		case heard < ends && len(at) < 2:
-			r.unknown(h.place(), "switches hear %d of its %d NICs", heard, ends)
+			r.unknown(h.place(), "switches report %d of its %d NICs as LLDP neighbours", heard, ends)
 		default:
-			r.unless(len(at) == 1, h.place(), "all of its %d NICs lead to one switch", ends)
+			r.unless(len(at) == 1, h.place(), "all of its %d NICs are cabled to one switch", ends)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func silent(s *Site, r *ruling) {
 	for _, sw := range s.Switches {
 		if !sw.Heard {
 			deaf = true
-			r.unknown(sw.place(""), "%s", cmp.Or(sw.Deaf, "it does not tell whom it hears"))
+			r.unknown(sw.place(""), "%s", cmp.Or(sw.Deaf, "it does not report its LLDP neighbours"))
 		}
 	}
 	for _, e := range s.ethernet() {
@@ -159,7 +159,7 @@ func silent(s *Site, r *ruling) {
 				continue
 			}
 		}
-		r.unless(s.hears(e) == nil, e.place(), "no switch hears %s (%s)", e.nic.Interface, e.nic.MAC)
+		r.unless(s.hears(e) == nil, e.place(), "no switch reports %s as LLDP neighbour (%s)", e.nic.Interface, e.nic.MAC)
 	}
 }
 
@@ -171,10 +171,10 @@ func (s *Site) unsaid(at *Switch, port string) string {
 			continue
 		}
 		if heard := sw.unnamed(port); heard != "" {
-			return fmt.Sprintf("%s hears a device on %s that does not say which port it is of", sw.Name, heard)
+			return fmt.Sprintf("%s has a neighbour on %s that does not report its port", sw.Name, heard)
 		}
 		if onlyManagement(sw.Neighbours, sw.Reading.PortNames()) {
-			return fmt.Sprintf("%s hears devices on its management port only", sw.Name)
+			return fmt.Sprintf("%s has LLDP neighbours on its management port only", sw.Name)
 		}
 	}
 	return ""
@@ -183,8 +183,8 @@ func (s *Site) unsaid(at *Switch, port string) string {
 func portMTU(s *Site, r *ruling) {
 	for _, c := range s.cables {
 		takes := max(c.port.MTU, c.port.Frame)
-		if r.knows(takes != 0 && c.nic.MTU != 0, c.portPlace(), "its MTU, or that of %s, is not known", c.place()) {
-			r.unless(takes < c.nic.MTU, c.portPlace(), "the port takes %d bytes, and %s sends %d", takes, c.place(), c.nic.MTU)
+		if r.knows(takes != 0 && c.nic.MTU != 0, c.portPlace(), "its MTU, or the MTU of %s, is unknown", c.place()) {
+			r.unless(takes < c.nic.MTU, c.portPlace(), "the MTU of the port is %d bytes, but %s sends %d", takes, c.place(), c.nic.MTU)
 		}
 	}
 }
@@ -196,7 +196,7 @@ func hostMTU(s *Site, r *ruling) {
 		if f := group[0].fabric(); f != nil {
 			usual, alone, from = f.HostMTU, true, fmt.Sprintf("%s declares %d", f.Addr, f.HostMTU)
 		} else if !alone {
-			from = "and as many others have another"
+			from = "and as many others have a different one"
 		}
 		for _, e := range group {
 			switch {
@@ -213,7 +213,7 @@ func hostMTU(s *Site, r *ruling) {
 func pathFilter(e end, r *ruling) {
 	all, ok := e.host.Sysctls["net/ipv4/conf/all/rp_filter"]
 	own, has := e.host.Sysctls["net/ipv4/conf/"+e.nic.Interface+"/rp_filter"]
-	if r.knows(ok && has, e.place(), "rp_filter of it could not be read") {
-		r.unless(max(all, own) == 1, e.place(), "rp_filter is 1: what comes in by the other NIC is dropped")
+	if r.knows(ok && has, e.place(), "its rp_filter could not be read") {
+		r.unless(max(all, own) == 1, e.place(), "rp_filter is 1: packets that arrive at the other NIC are dropped")
 	}
 }

@@ -25,22 +25,22 @@ func samePFC(s *Site, r *ruling) {
 	}
 	usual, alone := most(votes)
 	judge := func(p Place, have []int, f *inventory.Fabric, far string) {
-		want, from := usual, "most ends do for"
+		want, from := usual, "most ends have it on"
 		if f != nil {
 			want, from = cmp.Or(traffic.Ranges(wished(f)), "none"), f.Addr+" wants"
 		}
 		switch {
 		case f == nil && !alone:
-			r.bad(p, "it pauses for %s, and as many ends for others%s", cmp.Or(traffic.Ranges(have), "none"), far)
+			r.bad(p, "it has PFC on %s, and as many ends on other priorities%s", cmp.Or(traffic.Ranges(have), "none"), far)
 		default:
-			r.unless(cmp.Or(traffic.Ranges(have), "none") != want, p, "it pauses for priorities %s, %s %s%s", cmp.Or(traffic.Ranges(have), "none"), from, want, far)
+			r.unless(cmp.Or(traffic.Ranges(have), "none") != want, p, "it has PFC on priorities %s, %s %s%s", cmp.Or(traffic.Ranges(have), "none"), from, want, far)
 		}
 	}
 	for _, e := range s.ethernet() {
 		if f := e.fabric(); f != nil && f.Transport == "tcp" {
 			continue
 		}
-		if r.knows(e.nic.PFC != nil, e.place(), "which priorities it pauses for is not known%s", said(e, "pfc")) {
+		if r.knows(e.nic.PFC != nil, e.place(), "its PFC priorities are unknown%s", said(e, "pfc")) {
 			judge(e.place(), e.nic.PFC, e.fabric(), "")
 		}
 	}
@@ -62,7 +62,7 @@ func runsPFC(sw *Switch, r *ruling) {
 			continue
 		}
 		why, known := sw.Reading.Idle(p)
-		if told = true; r.knows(known, sw.place(p.Name), "PFC is on, and the switch does not show whether it runs") {
+		if told = true; r.knows(known, sw.place(p.Name), "PFC is on, but the switch does not show its operational state") {
 			r.unless(why != "", sw.place(p.Name), "%s", why)
 		}
 	}
@@ -78,7 +78,7 @@ func sameDSCP(s *Site, r *ruling) {
 			switch {
 			case e.fabric() != nil && e.fabric().Transport == "tcp":
 			case e.nic.DSCP == nil:
-				r.unknown(e.place(), "which priority it gives DSCP %d is not known%s", dscp, said(e, "app"))
+				r.unknown(e.place(), "the priority of DSCP %d is unknown%s", dscp, said(e, "app"))
 			default:
 				r.unless(e.nic.DSCP[dscp] != want, e.place(), "DSCP %d has priority %d here, and %d elsewhere", dscp, e.nic.DSCP[dscp], want)
 			}
@@ -139,10 +139,10 @@ func (s *Site) marked() map[int]int {
 
 func marks(sw *Switch, r *ruling) {
 	classes := r.site.classes(sw)
-	if r.knows(classes != nil, sw.place(""), "it has no classes that weft understands") {
+	if r.knows(classes != nil, sw.place(""), "weft does not understand its classes") {
 		for _, c := range classes {
 			if c.PFC && !declaresECN(sw.fabric(), c.Priority) { // else it is compared with that
-				r.unless(c.ECN == nil, sw.place(c.Name), "priority %d is lossless and marks nothing", c.Priority)
+				r.unless(c.ECN == nil, sw.place(c.Name), "priority %d is lossless without ECN marking", c.Priority)
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func declaresECN(f *inventory.Fabric, priority int) bool {
 
 func thresholds(sw *Switch, r *ruling) {
 	classes := r.site.classes(sw)
-	if r.knows(classes != nil, sw.place(""), "it has no classes that weft understands") {
+	if r.knows(classes != nil, sw.place(""), "weft does not understand its classes") {
 		for _, c := range classes {
 			if c.ECN != nil {
 				r.unless(c.ECN.Min >= c.ECN.Max, sw.place(c.Name), "it marks from %d to %d bytes", c.ECN.Min, c.ECN.Max)
@@ -165,10 +165,10 @@ func thresholds(sw *Switch, r *ruling) {
 
 func pausesFirst(sw *Switch, r *ruling) {
 	classes := r.site.classes(sw)
-	if r.knows(classes != nil, sw.place(""), "it has no classes that weft understands") {
+	if r.knows(classes != nil, sw.place(""), "weft does not understand its classes") {
 		for _, c := range classes {
 			if c.ECN != nil && c.Headroom != nil && c.Headroom.Xoff > 0 {
-				r.unless(c.ECN.Max >= c.Headroom.Xoff, sw.place(c.Name), "it marks all from %d bytes on, and pauses from %d", c.ECN.Max, c.Headroom.Xoff)
+				r.unless(c.ECN.Max >= c.Headroom.Xoff, sw.place(c.Name), "it marks all packets from %d bytes, and pauses from %d", c.ECN.Max, c.Headroom.Xoff)
 			}
 		}
 	}
@@ -188,20 +188,20 @@ func shares(e end, r *ruling) {
 }
 
 func globalPause(e end, r *ruling) {
-	if !r.knows(e.nic.Pause != nil && e.nic.PFC != nil, e.place(), "whether it pauses the whole link is not known%s", said(e, "pause")) {
+	if !r.knows(e.nic.Pause != nil && e.nic.PFC != nil, e.place(), "its global pause setting is unknown%s", said(e, "pause")) {
 		return
 	}
 	p := *e.nic.Pause
-	r.unless((p.RX || p.TX) && len(e.nic.PFC) > 0, e.place(), "PAUSE of the whole link is on (rx %t, tx %t) beside PFC", p.RX, p.TX)
+	r.unless((p.RX || p.TX) && len(e.nic.PFC) > 0, e.place(), "global pause is on (rx %t, tx %t) together with PFC", p.RX, p.TX)
 }
 
 func watchdog(sw *Switch, r *ruling) {
 	if !slices.ContainsFunc(sw.Reading.Ports, func(p portOf) bool { return p.PFC }) {
 		return
 	}
-	if r.knows(sw.Watches, sw.place(""), "whether %s watches for a stuck queue is not read", sw.OS) {
+	if r.knows(sw.Watches, sw.place(""), "weft does not read the watchdog of %s", sw.OS) {
 		r.unless(sw.Reading.Watchdog == "" && !slices.ContainsFunc(sw.Reading.Ports, func(p portOf) bool { return p.PFC && p.Watchdog }),
-			sw.place(""), "PFC is on, and nothing watches for a stuck queue")
+			sw.place(""), "PFC is on without a watchdog for stuck queues")
 	}
 }
 
@@ -213,11 +213,11 @@ func shut(sw *Switch, r *ruling) {
 	for _, c := range sw.Counters.Counts {
 		if c.Name == tally.WatchdogEvents && c.Off == "" {
 			found = true
-			r.unless(c.Value > 0, sw.place(c.Port), "its watchdog has shut queue %d %d times", c.Priority, c.Value)
+			r.unless(c.Value > 0, sw.place(c.Port), "its watchdog shut queue %d %d times", c.Priority, c.Value)
 		}
 	}
 	if !found {
-		r.unknown(sw.place(""), "%s shows no counts of a watchdog", sw.OS)
+		r.unknown(sw.place(""), "%s shows no watchdog counters", sw.OS)
 	}
 }
 
@@ -230,7 +230,7 @@ func losslessDrops(sw *Switch, r *ruling) {
 					continue
 				}
 				was, ok, _ := before.Find(c.Port, c.Priority, c.Name)
-				if r.knows(ok, sw.place(c.Port), "drops of queue %d were not read twice", c.Priority) && continued(r, sw.place(c.Port), was.Value, c.Value, "the count of drops of queue %d", c.Priority) {
+				if r.knows(ok, sw.place(c.Port), "drops of queue %d were not read twice", c.Priority) && continued(r, sw.place(c.Port), was.Value, c.Value, "the drop counter of queue %d", c.Priority) {
 					r.unless(c.Value > was.Value, sw.place(c.Port), "%d packets of queue %d were dropped between two readings", c.Value-was.Value, c.Priority)
 				}
 			}
@@ -257,7 +257,7 @@ func paused(e end, r *ruling) {
 		name := "rx_prio" + strconv.Itoa(p) + "_pause_duration"
 		now, ok := e.nic.Count[name]
 		before, had := was[name]
-		if !r.knows(ok && had && seconds > 0, e.place(), "for how long priority %d is paused is not known", p) || !continued(r, e.place(), before, now, "%s", name) {
+		if !r.knows(ok && had && seconds > 0, e.place(), "the pause time of priority %d is unknown", p) || !continued(r, e.place(), before, now, "%s", name) {
 			continue
 		}
 		part := float64(now-before) / 1e6 / seconds
@@ -290,7 +290,7 @@ func sameClasses(s *Site, r *ruling) {
 		if f := sw.fabric(); f != nil {
 			want, from, firm = cmp.Or(traffic.Ranges(wished(f)), "none"), f.Addr+" wants", true
 		}
-		if r.knows(s.classes(sw) != nil, sw.place(""), "it has no classes that weft understands") {
+		if r.knows(s.classes(sw) != nil, sw.place(""), "weft does not understand its classes") {
 			r.unless(lossless(sw) != want || !firm, sw.place(""), "its lossless priorities are %s, %s %s", lossless(sw), from, want)
 		}
 	}

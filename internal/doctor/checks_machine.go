@@ -23,13 +23,13 @@ func sleep(h *Host, r *ruling) {
 			deep = append(deep, fmt.Sprintf("%s (%d µs)", x.Name, x.Latency))
 		}
 	}
-	r.unless(len(deep) > 0, h.place(), "CPU 0 may sleep in %s, unless a profile holds /dev/cpu_dma_latency", strings.Join(deep, ", "))
+	r.unless(len(deep) > 0, h.place(), "CPU 0 may enter %s, unless a profile holds /dev/cpu_dma_latency", strings.Join(deep, ", "))
 }
 
 func interrupts(e end, r *ruling) {
 	v := e.nic.Vector
-	if r.knows(v != nil, e.place(), "where its interrupts run could not be read") {
-		r.unless(v.Off > 0, e.place(), "%d of its %d interrupts run off the CPUs of its node (%s)", v.Off, v.All, v.Node)
+	if r.knows(v != nil, e.place(), "the CPUs of its interrupts could not be read") {
+		r.unless(v.Off > 0, e.place(), "%d of its %d interrupts run outside the CPUs of its node (%s)", v.Off, v.All, v.Node)
 	}
 }
 
@@ -44,11 +44,11 @@ func flaws(s *Site, r *ruling) {
 		usual, alone := most(votes)
 		kinds := distinct(votes)
 		for _, h := range group {
-			if !r.knows(h.Flaws != nil, h.place(), "what its kernel does about flaws of CPUs could not be read") {
+			if !r.knows(h.Flaws != nil, h.place(), "its CPU mitigations could not be read") {
 				continue
 			}
 			is := words(h.Flaws)
-			r.unless(is != usual || !alone, h.place(), "mitigations or SMT are not as on others of its role: %s", unlike(is, another(kinds, is)))
+			r.unless(is != usual || !alone, h.place(), "mitigations or SMT differ from other machines of its role: %s", unlike(is, another(kinds, is)))
 		}
 	}
 }
@@ -65,12 +65,12 @@ const mostStolen = 0.01
 
 func stolen(h *Host, r *ruling) {
 	before := r.site.Before.host(h.Name)
-	if !r.knows(h.Ticks != nil && before != nil && before.Ticks != nil && h.Ticks.All > before.Ticks.All, h.place(), "its time was not read twice") ||
-		!continued(r, h.place(), before.Ticks.Stolen, h.Ticks.Stolen, "the time that the machine below took") {
+	if !r.knows(h.Ticks != nil && before != nil && before.Ticks != nil && h.Ticks.All > before.Ticks.All, h.place(), "its CPU time was not read twice") ||
+		!continued(r, h.place(), before.Ticks.Stolen, h.Ticks.Stolen, "the steal time") {
 		return
 	}
 	part := float64(h.Ticks.Stolen-before.Ticks.Stolen) / float64(h.Ticks.All-before.Ticks.All)
-	r.unless(part > mostStolen, h.place(), "the machine below took %.1f %% of its time", part*100)
+	r.unless(part > mostStolen, h.place(), "the hypervisor took %.1f %% of its CPU time", part*100)
 }
 
 // host is what a machine was in this reading; nil: it was not read.
@@ -88,35 +88,35 @@ func hugePages(s *Site, r *ruling) {
 		usual, alone := most(votes)
 		for _, h := range group {
 			n, ok := h.Memory["HugePages_Total"]
-			if r.knows(ok, h.place(), "/proc/meminfo does not tell its huge pages") {
-				r.unless(n != usual || !alone, h.place(), "%d huge pages are reserved, and others of its role have another number", n)
+			if r.knows(ok, h.place(), "/proc/meminfo does not report huge pages") {
+				r.unless(n != usual || !alone, h.place(), "%d huge pages are reserved; other machines of its role have another number", n)
 			}
 		}
 	}
 }
 
 func managers(h *Host, r *ruling) {
-	if !r.knows(h.Units != nil, h.place(), "which services run could not be read") {
+	if !r.knows(h.Units != nil, h.place(), "its active services could not be read") {
 		return
 	}
 	list := slice.Filter([]string{"lldpad", "nvmet"}, func(name string) bool { return h.Units[name] == "active" })
-	r.unless(len(list) > 0, h.place(), "%s runs, and sets what weft sets", strings.Join(list, " and "))
+	r.unless(len(list) > 0, h.place(), "%s is active, and changes settings that weft manages", strings.Join(list, " and "))
 }
 
 // mostFull is how full a file system may be, in percent.
 const mostFull = 95
 
 func full(h *Host, r *ruling) {
-	if r.knows(h.Full != nil, h.place(), "how full its file systems are could not be read") {
+	if r.knows(h.Full != nil, h.place(), "the usage of its file systems could not be read") {
 		for dir, n := range h.Full {
-			r.unless(n > mostFull, h.part(dir), "%d %% of %s are in use", n, dir)
+			r.unless(n > mostFull, h.part(dir), "%d %% of %s is in use", n, dir)
 		}
 	}
 }
 
 func lockdown(h *Host, r *ruling) {
 	if r.knows(h.Lockdown != "", h.place(), "it has no /sys/kernel/security/lockdown") {
-		r.unless(!strings.Contains(h.Lockdown, "[none]"), h.place(), "the kernel is locked down (%s): what is in debugfs, such as ECN of ConnectX, cannot be set", h.Lockdown)
+		r.unless(!strings.Contains(h.Lockdown, "[none]"), h.place(), "kernel lockdown is active (%s): settings in debugfs, such as ECN of ConnectX, cannot be changed", h.Lockdown)
 	}
 }
 
@@ -130,7 +130,7 @@ func keepAlive(h *Host, r *ruling) {
 	for _, c := range h.paths() {
 		n, ok := number(c, "kato")
 		if r.knows(ok, h.part(c.Name), "its kato could not be read") {
-			r.unless(n == 0, h.part(c.Name), "keep alive is off: a path that is gone is found only by I/O")
+			r.unless(n == 0, h.part(c.Name), "keep-alive is off: only I/O detects a lost path")
 		}
 	}
 }
@@ -151,9 +151,9 @@ func queues(h *Host, r *ruling) {
 		switch {
 		case c.Transport != "rdma":
 		case !ok:
-			r.unknown(h.part(c.Name), "how many queues it has could not be read")
+			r.unknown(h.part(c.Name), "the number of its queues could not be read")
 		default:
-			r.unless(limit > 0 && n-1 > limit, h.part(c.Name), "it has %d I/O queues, and %s is known to take %d (%s)", n-1, card, limit, source)
+			r.unless(limit > 0 && n-1 > limit, h.part(c.Name), "it has %d I/O queues, but %s supports %d (%s)", n-1, card, limit, source)
 		}
 	}
 }
@@ -166,7 +166,7 @@ func queueSize(h *Host, r *ruling) {
 		n, ok := number(c, "sqsize")
 		v := version(h.Facts.Kernel)
 		if r.knows(ok && v != nil, h.part(c.Name), "its sqsize, or the kernel, could not be read") {
-			r.unless(n+1 > deepQueue && slices.Compare(v, []int{6, 9}) < 0, h.part(c.Name), "its queues hold %d commands, and kernel %s was made for %d", n+1, h.Facts.Kernel, deepQueue)
+			r.unless(n+1 > deepQueue && slices.Compare(v, []int{6, 9}) < 0, h.part(c.Name), "its queues hold %d commands; kernel %s supports %d", n+1, h.Facts.Kernel, deepQueue)
 		}
 	}
 }
@@ -180,8 +180,8 @@ func timeouts(h *Host, r *ruling) {
 		if c.Values["ctrl_loss_tmo"] == "off" {
 			loss, ok3 = -1, true
 		}
-		if r.knows(ok1 && ok2 && ok3, h.part(c.Name), "its time-outs could not be read") {
-			r.unless(loss >= 0 && (kato >= loss || again >= loss), h.part(c.Name), "it is given up after %d s, and a path is missed after %d s and tried again every %d s", loss, kato, again)
+		if r.knows(ok1 && ok2 && ok3, h.part(c.Name), "its timeouts could not be read") {
+			r.unless(loss >= 0 && (kato >= loss || again >= loss), h.part(c.Name), "it is given up after %d s, but a lost path is detected after %d s and retried every %d s", loss, kato, again)
 		}
 	}
 }

@@ -26,17 +26,17 @@ func drops(h *Host, r *ruling) {
 	for _, w := range want {
 		protocol, text, _ := strings.Cut(w, " ")
 		port, err := strconv.Atoi(text)
-		if !r.knows(h.Firewall != nil && err == nil, h.part(w), "what its firewall does with it could not be read: nft does not tell") {
+		if !r.knows(h.Firewall != nil && err == nil, h.part(w), "the firewall rules for it could not be read with nft") {
 			continue
 		}
 		opens, dropped, refused := h.meets(protocol, port)
 		switch {
 		case refused:
-			r.bad(h.part(w), "the firewall drops it%s", dropped)
+			r.bad(h.part(w), "the firewall drops its packets%s", dropped)
 		case h.Firewall.Closed && !opens && h.Firewall.Vague:
-			r.unknown(h.part(w), "the firewall drops what it does not know, no rule names this port, and others that are not about ports let some in")
+			r.unknown(h.part(w), "the firewall drops packets by default, no rule names this port, and rules without a port accept some packets")
 		default:
-			r.unless(h.Firewall.Closed && !opens, h.part(w), "the firewall drops what it does not know, and no rule lets it in")
+			r.unless(h.Firewall.Closed && !opens, h.part(w), "the firewall drops packets by default, and no rule accepts this port")
 		}
 	}
 }
@@ -57,7 +57,7 @@ func (h *Host) meets(protocol string, port int) (opens bool, dropped string, ref
 			continue
 		}
 		if rule.Packets > 0 {
-			dropped = fmt.Sprintf(": %d packets until now", rule.Packets)
+			dropped = fmt.Sprintf(": %d packets so far", rule.Packets)
 		}
 		if !opens || rule.Packets > 0 {
 			refused = true
@@ -68,11 +68,11 @@ func (h *Host) meets(protocol string, port int) (opens bool, dropped string, ref
 
 // keeps judges whether addresses stay where a link is lost.
 func keeps(e end, r *ruling) {
-	if !r.knows(e.host.Keepers != nil && e.nic.Interface != "", e.place(), "what manages it could not be read") {
+	if !r.knows(e.host.Keepers != nil && e.nic.Interface != "", e.place(), "the network manager of it could not be read") {
 		return
 	}
 	k, managed := e.host.Keepers[e.nic.Interface]
-	r.unless(managed && !k.Keeps, e.place(), "%s manages it, and takes its addresses away when the link is lost", k.Name)
+	r.unless(managed && !k.Keeps, e.place(), "%s manages it and removes its addresses on link loss", k.Name)
 }
 
 // met compares whom machines have met at an address with the machine that has it: another
@@ -87,12 +87,12 @@ func (s *Site) met(r *ruling) {
 		}
 	}
 	for _, h := range s.Hosts {
-		if !r.knows(h.Met != nil, h.place(), "whom it has met at which address could not be read") {
+		if !r.knows(h.Met != nil, h.place(), "its neighbour table could not be read") {
 			continue
 		}
 		for _, address := range slices.Sorted(maps.Keys(h.Met)) {
 			if o := owner[address]; o != nil && !o.answersWith(h.Met[address]) {
-				r.bad(h.place(), "it has met %s at %s, which is an address of %s and no MAC address of it", h.Met[address], address, o.Name)
+				r.bad(h.place(), "its neighbour table has %s for %s, which is an address of %s with other MAC addresses", h.Met[address], address, o.Name)
 			}
 		}
 		r.fine()
@@ -111,10 +111,10 @@ func nobodyConnects(h *Host, r *ruling) {
 		switch {
 		case len(e.Allowed) == 0:
 		case !h.Sessions:
-			r.unknown(h.part(e.NQN), "who is connected could not be read: the kernel tells it from 6.11, in debugfs")
+			r.unknown(h.part(e.NQN), "its connected hosts could not be read: the kernel reports them in debugfs since 6.11")
 		default:
 			missing := slices.DeleteFunc(slices.Clone(e.Allowed), func(nqn string) bool { return slices.Contains(e.Connected, nqn) })
-			r.unless(len(missing) > 0, h.part(e.NQN), "it lets in %s, and nobody by that name is connected", text.List(missing, mostPlaces))
+			r.unless(len(missing) > 0, h.part(e.NQN), "it admits %s, which is not connected", text.List(missing, mostPlaces))
 		}
 	}
 }
@@ -123,13 +123,13 @@ func nobodyConnects(h *Host, r *ruling) {
 func thinPools(h *Host, r *ruling) {
 	switch {
 	case h.Modules == nil:
-		r.unknown(h.place(), "whether it has thin pools could not be read")
+		r.unknown(h.place(), "its thin pools could not be read")
 	case h.Modules["dm_thin_pool"] == 0:
 	case h.Thin == nil:
-		r.unknown(h.place(), "how full its thin pools are could not be read: lvs does not tell")
+		r.unknown(h.place(), "the usage of its thin pools could not be read with lvs")
 	}
 	for _, p := range h.Thin {
-		r.unless(p.Data > 80 || p.Metadata > 90, h.part(p.Name), "%g %% of its data and %g %% of its metadata are used", p.Data, p.Metadata)
+		r.unless(p.Data > 80 || p.Metadata > 90, h.part(p.Name), "%g %% of its data space and %g %% of its metadata space is used", p.Data, p.Metadata)
 	}
 }
 
@@ -138,16 +138,16 @@ func gpuHooks(h *Host, r *ruling) {
 	if h.GPUs.FS == "" || h.Modules["nvme_rdma"] == 0 {
 		return
 	}
-	if r.knows(h.GPUs.Hooks != nil, h.place(), "symbols of the kernel could not be read") {
+	if r.knows(h.GPUs.Hooks != nil, h.place(), "the symbols of the kernel could not be read") {
 		r.unless(!slices.ContainsFunc(h.GPUs.Hooks, func(x string) bool { return strings.HasPrefix(x, "nvme_rdma_") }), h.place(),
-			"nvme_rdma has no hook of nvidia-fs: what GPUs read goes through the memory of the machine")
+			"nvme_rdma has no hook of nvidia-fs: GPU reads go through system memory")
 	}
 }
 
 // gpuACS looks for bridges above GPUs and NICs that send what passes between them up to
 // the root.
 func gpuACS(h *Host, r *ruling) {
-	if !r.knows(h.GPUs.ACS != nil, h.place(), "ACS of its bridges could not be read: setpci does not tell") {
+	if !r.knows(h.GPUs.ACS != nil, h.place(), "ACS of its bridges could not be read with setpci") {
 		return
 	}
 	var on []string
@@ -156,7 +156,7 @@ func gpuACS(h *Host, r *ruling) {
 			on = append(on, bridge+" ("+v+")")
 		}
 	}
-	r.unless(len(on) > 0, h.place(), "ACS is on at %s: what GPUs and NICs send each other goes by way of the CPU", text.List(on, mostPlaces))
+	r.unless(len(on) > 0, h.place(), "ACS is on at %s: traffic between GPUs and NICs passes through the CPU", text.List(on, mostPlaces))
 }
 
 // nfsMarks judges the default marking of RoCE where NFS uses RDMA, which has none of its own.
@@ -177,7 +177,7 @@ func nfsMarks(s *Site, r *ruling) {
 					continue
 				}
 				_, lossless := marked[tos/4]
-				r.unless(!lossless, e.place(), "NFS over RDMA is marked as DSCP %d (default_roce_tos is %d), which is in no lossless class", tos/4, tos)
+				r.unless(!lossless, e.place(), "NFS over RDMA has DSCP %d (default_roce_tos is %d), which is in no lossless class", tos/4, tos)
 			}
 		}
 	}

@@ -10,13 +10,13 @@ import (
 
 // bridges looks for one above a card that is narrower than the card.
 func bridges(e end, r *ruling) {
-	if r.knows(e.nic.Above != nil && e.nic.PCIe.Bandwidth() != 0, e.place(), "what is above it in the tree of PCIe could not be read") {
+	if r.knows(e.nic.Above != nil && e.nic.PCIe.Bandwidth() != 0, e.place(), "the PCIe bridges above it could not be read") {
 		i := slices.IndexFunc(e.nic.Above, func(b host.Bridge) bool { return b.Now.Bandwidth() > 0 && b.Now.Bandwidth() < e.nic.PCIe.Bandwidth() })
 		if i < 0 {
 			r.fine()
 			return
 		}
-		r.bad(e.place(), "bridge %d above it runs at %s, and it itself at %s", i+1, e.nic.Above[i].Now, e.nic.PCIe)
+		r.bad(e.place(), "bridge %d above it runs at %s, the card at %s", i+1, e.nic.Above[i].Now, e.nic.PCIe)
 	}
 }
 
@@ -24,14 +24,14 @@ func bridges(e end, r *ruling) {
 const leastRead = 4096
 
 func readRequest(e end, r *ruling) {
-	if r.knows(e.nic.Read != 0, e.place(), "its configuration space could not be read (it takes od, and root)") {
-		r.unless(e.nic.Read < leastRead, e.place(), "it asks for %d bytes at most in one request", e.nic.Read)
+	if r.knows(e.nic.Read != 0, e.place(), "its configuration space could not be read (needs od and root)") {
+		r.unless(e.nic.Read < leastRead, e.place(), "its maximum read request size is %d bytes", e.nic.Read)
 	}
 }
 
 func sleepingLink(e end, r *ruling) {
-	if r.knows(e.nic.ASPM != "", e.place(), "it has no link/l1_aspm: the kernel or the machine does not tell") {
-		r.unless(e.nic.ASPM == "1", e.place(), "its PCIe link may sleep (L1)")
+	if r.knows(e.nic.ASPM != "", e.place(), "it has no link/l1_aspm: the kernel or the machine does not report it") {
+		r.unless(e.nic.ASPM == "1", e.place(), "its PCIe link may enter power saving (L1)")
 	}
 }
 
@@ -41,7 +41,7 @@ func stacks(s *Site, r *ruling) {
 	for _, group := range slice.Group(s.ends(), func(e end) string { return e.nic.Driver }) {
 		if group[0].nic.Driver == "" {
 			for _, e := range group {
-				r.unknown(e.place(), "which driver it has is not known")
+				r.unknown(e.place(), "its driver is unknown")
 			}
 			continue
 		}
@@ -55,7 +55,7 @@ func stacks(s *Site, r *ruling) {
 		usual, alone := most(votes)
 		kinds := distinct(votes)
 		for _, e := range group {
-			r.unless(stack(e) != usual || !alone, e.place(), "its driver %s is %s, and others have %s", e.nic.Driver, stack(e), another(kinds, stack(e)))
+			r.unless(stack(e) != usual || !alone, e.place(), "its driver %s is %s; others have %s", e.nic.Driver, stack(e), another(kinds, stack(e)))
 		}
 	}
 }
@@ -92,7 +92,7 @@ func alarms(what string, words ...string) func(*Site, *ruling) {
 						list = append(list, a)
 					}
 				}
-				r.unless(len(list) > 0, e.place(), "the optic says: %s", strings.Join(list, ", "))
+				r.unless(len(list) > 0, e.place(), "the optic reports: %s", strings.Join(list, ", "))
 			case strings.Contains(e.nic.Silent["optics"], "Operation not supported"): // it has none that could be read
 			default:
 				r.unknown(e.place(), "its optic was not read%s", said(e, "optics"))
@@ -104,7 +104,7 @@ func alarms(what string, words ...string) func(*Site, *ruling) {
 // lostBlocks are those that FEC could not mend, by two readings.
 func lostBlocks(e end, r *ruling) {
 	before := r.site.Before.port(e)
-	if r.knows(e.nic.Lost != nil && before != nil && before.Lost != nil, e.place(), "it does not count blocks that FEC could not mend") && continued(r, e.place(), *before.Lost, *e.nic.Lost, "the count of blocks that FEC could not mend") {
-		r.unless(*e.nic.Lost > *before.Lost, e.place(), "FEC could not mend %d blocks between two readings", *e.nic.Lost-*before.Lost)
+	if r.knows(e.nic.Lost != nil && before != nil && before.Lost != nil, e.place(), "it does not count uncorrectable FEC blocks") && continued(r, e.place(), *before.Lost, *e.nic.Lost, "the counter of uncorrectable FEC blocks") {
+		r.unless(*e.nic.Lost > *before.Lost, e.place(), "FEC could not correct %d blocks between two readings", *e.nic.Lost-*before.Lost)
 	}
 }

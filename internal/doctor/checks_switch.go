@@ -12,7 +12,7 @@ func (r *ruling) told(sw *Switch, what string, where func(part string) bool) {
 	c := sw.Conditions
 	switch {
 	case c == nil || !c.Told[what] && c.Gaps[what] == "" && !c.Absent[what]:
-		r.unknown(sw.place(""), "of %s weft does not read it yet", sw.OS)
+		r.unknown(sw.place(""), "weft does not read this on %s yet", sw.OS)
 		return
 	case c.Absent[what]:
 		return
@@ -61,7 +61,7 @@ func (s *Site) ports(r *ruling, judge func(p Place, was, now switches.PortCount)
 		}
 		switch c := sw.Conditions; {
 		case c == nil || before == nil || before.Conditions == nil:
-			r.unknown(sw.place(""), "what its ports count was not read twice")
+			r.unknown(sw.place(""), "the counters of its ports were not read twice")
 			continue
 		case !c.Told[switches.OfLinks]:
 			r.told(sw, switches.OfLinks, anywhere)
@@ -70,7 +70,7 @@ func (s *Site) ports(r *ruling, judge func(p Place, was, now switches.PortCount)
 		for _, n := range sw.Neighbours {
 			now, told := sw.Conditions.Ports[n.Port]
 			was, knew := before.Conditions.Ports[n.Port]
-			if r.knows(told && knew, sw.place(n.Port), "the switch does not tell what it counts") {
+			if r.knows(told && knew, sw.place(n.Port), "the switch does not report its counters") {
 				judge(sw.place(n.Port), was, now)
 			}
 		}
@@ -81,7 +81,7 @@ func (s *Site) ports(r *ruling, judge func(p Place, was, now switches.PortCount)
 func brokenFrames(s *Site, r *ruling) {
 	growing("rx_crc_errors_phy", "rx_symbol_err_phy")(s, r)
 	s.ports(r, func(p Place, was, now switches.PortCount) {
-		if r.knows(was.Broken != nil && now.Broken != nil, p, "the port does not count frames with a wrong checksum") && continued(r, p, *was.Broken, *now.Broken, "the count of frames with a wrong checksum") {
+		if r.knows(was.Broken != nil && now.Broken != nil, p, "the port does not count frames with a wrong checksum") && continued(r, p, *was.Broken, *now.Broken, "the counter of frames with a wrong checksum") {
 			r.unless(*now.Broken > *was.Broken, p, "frames with a wrong checksum grew by %d between two readings, to %d", *now.Broken-*was.Broken, *now.Broken)
 		}
 	})
@@ -91,8 +91,8 @@ func brokenFrames(s *Site, r *ruling) {
 func wentDown(s *Site, r *ruling) {
 	growing("link_downed")(s, r)
 	s.ports(r, func(p Place, was, now switches.PortCount) {
-		if r.knows(was.Steady != nil && now.Steady != nil, p, "the port does not tell since when its link is up") {
-			r.unless(*now.Steady < *was.Steady, p, "its link came or went between two readings: the switch has it as it is for %s", *now.Steady)
+		if r.knows(was.Steady != nil && now.Steady != nil, p, "the port does not report the time of its last link change") {
+			r.unless(*now.Steady < *was.Steady, p, "its link changed between two readings: the last change was %s ago", *now.Steady)
 		}
 	})
 }

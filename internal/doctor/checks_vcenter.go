@@ -16,7 +16,7 @@ func vsanRDMA(v *VCenter, r *ruling) {
 	if r.knows(v.Silent == "", Place{Device: v.Name}, "%s", v.Silent) {
 		for _, c := range v.Clusters {
 			p := Place{Device: v.Name, Part: c.Path, Range: c.Range}
-			if r.knows(c.Told, p, "not all of its hosts say what they speak") {
+			if r.knows(c.Told, p, "not all of its hosts report their protocol") {
 				r.unless(c.Wrong != "", p, "%s", c.Wrong)
 			}
 		}
@@ -26,7 +26,7 @@ func vsanRDMA(v *VCenter, r *ruling) {
 func uplinked(v *VCenter, r *ruling) {
 	for _, m := range v.Members {
 		p := Place{Device: v.Name, Part: m.Switch, Range: m.Range}
-		if r.knows(m.Told, p, "%s: vCenter does not tell what NICs it has: it may be disconnected", m.Host) {
+		if r.knows(m.Told, p, "%s: vCenter does not report its NICs; it may be disconnected", m.Host) {
 			r.unless(m.Wrong != "", p, "%s: %s", m.Host, m.Wrong)
 		}
 	}

@@ -52,9 +52,9 @@ func TestWindowsChecks(t *testing.T) {
 		change    func(*Site)
 		id, wants string
 	}{
-		"no policy":           {machine(func(h *Host) { h.Marks = map[int]int{4420: 3} }), "WD-WIN-04", "no policy is about port 445 of NetworkDirect"},
-		"another port":        {machine(func(h *Host) { h.Server.SMB.DirectPort = 446 }), "WD-WIN-04", "no policy is about port 446 of NetworkDirect"},
-		"a priority unpaused": {nic(func(n *host.NICHealth) { n.PFC = []int{} }), "WD-WIN-04", "RDMA to port 445 has priority 3, which it does not pause"},
+		"no policy":           {machine(func(h *Host) { h.Marks = map[int]int{4420: 3} }), "WD-WIN-04", "no policy covers NetworkDirect port 445"},
+		"another port":        {machine(func(h *Host) { h.Server.SMB.DirectPort = 446 }), "WD-WIN-04", "no policy covers NetworkDirect port 446"},
+		"a priority unpaused": {nic(func(n *host.NICHealth) { n.PFC = []int{} }), "WD-WIN-04", "RDMA to port 445 has priority 3, which has no PFC"},
 		"another VLAN":        {nic(func(n *host.NICHealth) { n.Direct.VLAN = ptr(712) }), "WD-WIN-03", "its VLAN is 712, declared 711"},
 	} {
 		s := direct()

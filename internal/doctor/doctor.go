@@ -285,10 +285,10 @@ func Explain(id string) (title, text string, ok bool) {
 func (c *Check) page() string {
 	text := fmt.Sprintf("Severity: %s\nRead:     %s\nLimit:    %s\nFrom:     %s\n\n%s\n", c.Severity, c.Reads, c.Limit, c.Source, c.Remedy)
 	if c.Twice {
-		text += "\nCounters only say something when they grow: weft doctor --watch 10s reads twice.\n"
+		text += "\nThis check needs two readings: weft doctor --watch 10s.\n"
 	}
 	if len(c.Mends) > 0 {
-		text += "\nweft doctor --fix plans it where the files declare it (" + strings.Join(c.Mends, ", ") + ").\n"
+		text += "\nweft doctor --fix plans the repair if the files declare it (" + strings.Join(c.Mends, ", ") + ").\n"
 	}
-	return text + fmt.Sprintf("\nweft doctor --ignore %s=REASON sets its findings apart.\n", c.ID)
+	return text + fmt.Sprintf("\nTo ignore its findings: weft doctor --ignore %s=REASON\n", c.ID)
 }

@@ -370,13 +370,13 @@ func TestFoldedText(t *testing.T) {
 	r := &Report{Fine: map[string]int{}}
 	for i := range 1000 {
 		host, port := fmt.Sprintf("server.cn%d", i), Place{Device: fmt.Sprintf("switch.leaf-%d", 1+i/48), Part: fmt.Sprintf("Eth1/%d", 1+i%48)}
-		r.Findings = append(r.Findings, Finding{check, port, "the port takes 1500 bytes, and " + host + " p0 sends 9000"})
+		r.Findings = append(r.Findings, Finding{check, port, "the MTU of the port is 1500 bytes, but " + host + " p0 sends 9000"})
 		r.Unknown = append(r.Unknown, Finding{check, Place{Device: host, Part: "p0"}, "it could not be read"})
 	}
 	sheet := &Sheet{Report: r}
 	var b strings.Builder
 	sheet.Text(&b)
-	for _, want := range []string{"(1000)", "1000 places: switch.leaf-1..20 Eth1/1..48, switch.leaf-21 Eth1/1..40", "and … sends 9000", "1000 places: server.cn0..999 p0: it could not be read"} {
+	for _, want := range []string{"(1000)", "1000 places: switch.leaf-1..20 Eth1/1..48, switch.leaf-21 Eth1/1..40", "but … sends 9000", "1000 places: server.cn0..999 p0: it could not be read"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%.2000s", want, b.String())
 		}

@@ -62,7 +62,7 @@ const sheetPage = `{{template "head" .}}<p class="faint">{{.Summary}}.</p>
 {{end}}</table>
 <p class="faint">Read: {{.Check.Reads}}. Limit: {{.Check.Limit}} ({{.Check.Source}}).</p>
 <p>{{.Check.Remedy}}</p>
-{{end}}{{with .Open}}<h2>Not known, and so not fine</h2>
+{{end}}{{with .Open}}<h2>Unknown, which is not a pass</h2>
 <table>{{range .}}{{range .Said}}<tr><td>{{.Check.ID}}</td><td>{{.Place}}</td><td>{{.Text}}</td></tr>
 {{end}}{{end}}</table>
 {{end}}{{with .Ignored}}<h2>Ignored</h2>

@@ -44,9 +44,9 @@ func (r *Report) fine() (things, checks int) {
 // Summary is one line about all of it.
 func (r *Report) Summary() string {
 	things, checks := r.fine()
-	text := fmt.Sprintf("%d findings, %d not known; %d things are fine by %d checks", len(r.Findings), len(r.Unknown), things, checks)
+	text := fmt.Sprintf("%d findings, %d unknown; %d results pass in %d checks", len(r.Findings), len(r.Unknown), things, checks)
 	if len(r.Unasked) > 0 {
-		text += fmt.Sprintf("; %d checks compare two readings and were not made: --watch 10s", len(r.Unasked))
+		text += fmt.Sprintf("; %d checks were skipped because they need two readings: --watch 10s", len(r.Unasked))
 	}
 	return text
 }
@@ -65,7 +65,7 @@ func (s *Sheet) Text(w io.Writer) {
 		fmt.Fprintf(w, "    read    %s\n    limit   %s (%s)\n    remedy  %s\n\n", c.Reads, c.Limit, c.Source, c.Remedy)
 	}
 	if len(s.Unknown) > 0 {
-		fmt.Fprintln(w, "Not known, and so not fine")
+		fmt.Fprintln(w, "Unknown, which is not a pass")
 		for _, e := range s.fold(s.Unknown) {
 			fmt.Fprintf(w, "  ? %s  %s%s\n", e.check.ID, e.check.Title, several(e.Len()))
 			for _, v := range e.said {
@@ -108,7 +108,7 @@ func (s *Sheet) fold(list []Finding) (out []entry) {
 			x.said = append(x.said, statement{v, v.Text})
 		}
 		if rest := e.Rest(mostVariants); len(rest.All) > 0 {
-			x.said = append(x.said, statement{rest, "each says something else: --verbose lists them"})
+			x.said = append(x.said, statement{rest, "different texts: --verbose lists them"})
 		}
 		out = append(out, x)
 	}

@@ -16,10 +16,10 @@ func TestHeardWithoutPortID(t *testing.T) {
 	}{
 		"by its machine and description": {[]switches.Neighbour{{Port: "Ethernet1/1", System: "st1", Describes: "ens0"}}, "", ""},
 		"by a chassis of its machine":    {[]switches.Neighbour{{Port: "Ethernet1/1", Chassis: "0200.0000.0001", Describes: "ens0"}}, "", ""},
-		"by nothing":                     {[]switches.Neighbour{{Port: "Ethernet1/1", System: "st1", Management: "10.0.0.1"}}, "", "leaf-0 hears a device on Ethernet1/1 that does not say which port it is of"},
-		"by its chassis alone":           {[]switches.Neighbour{{Port: "Ethernet1/1", Chassis: "0200.0000.0000"}}, "", "leaf-0 hears a device on Ethernet1/1 that does not say which port it is of"},
-		"by another":                     {[]switches.Neighbour{{Port: "Ethernet1/1", System: "st1", Describes: "ens7"}}, "no switch hears ens0", ""},
-		"not at all":                     {nil, "no switch hears ens0", ""},
+		"by nothing":                     {[]switches.Neighbour{{Port: "Ethernet1/1", System: "st1", Management: "10.0.0.1"}}, "", "leaf-0 has a neighbour on Ethernet1/1 that does not report its port"},
+		"by its chassis alone":           {[]switches.Neighbour{{Port: "Ethernet1/1", Chassis: "0200.0000.0000"}}, "", "leaf-0 has a neighbour on Ethernet1/1 that does not report its port"},
+		"by another":                     {[]switches.Neighbour{{Port: "Ethernet1/1", System: "st1", Describes: "ens7"}}, "no switch reports ens0 as LLDP neighbour", ""},
+		"not at all":                     {nil, "no switch reports ens0 as LLDP neighbour", ""},
 	} {
 		s := rack()
 		sw := s.Switches[0]
