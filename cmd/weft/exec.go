@@ -44,11 +44,7 @@ the server, and holds its lease like an apply: nobody else changes it meanwhile.
 On a switch the words are one line, which must begin with the word that shows there,
 such as show or display; all else is refused before anything is run anywhere.
 
-` + selectorHelp + `
-
-It exits 0 when the command did so on every device, 1 when it did not on one, 7
-when another run holds a server, and 8 when a device cannot be reached: the
-last of these that is true.`,
+` + selectorHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at := cmd.ArgsLenAtDash()
 			if at < 1 || at == len(args) {

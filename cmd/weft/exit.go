@@ -34,19 +34,19 @@ func exitText(code int) string {
 	return cmp.Or(map[int]string{
 		exitDone:         "done",
 		exitChanges:      "changes present",
-		exitFailed:       "validation failed",
-		exitChanged:      "devices were changed and restoring is not proven",
-		exitRolledBack:   "rolled back, and proven",
-		exitStale:        "plan stale",
-		exitHeld:         "another apply is at work, or a device belongs to another run",
-		exitUnreachable:  "a device cannot be reached or read, or is the wrong one",
+		exitFailed:       "a validation or gate failed",
+		exitChanged:      "devices changed; rollback not verified",
+		exitRolledBack:   "rolled back; rollback verified",
+		exitStale:        "the plan is stale: the files or a device changed since it was made",
+		exitHeld:         "another run holds the lock on a device (see weft unlock)",
+		exitUnreachable:  "a device cannot be reached or read, or has another identity",
 		exitInconclusive: "inconclusive",
-		exitWaiting:      "waiting",
-		exitPartial:      "partial: what was measured passes, and something that was declared was not measured",
-		exitUsage:        "usage",
+		exitWaiting:      "waiting: for an approval, a soak, a window, weft rollout resume or the store of runs",
+		exitPartial:      "partial: everything measured passes, but something that is declared was not measured",
+		exitUsage:        "usage: the command line is not valid",
 		exitInterrupted:  "interrupted",
-		exitUnread:       "whoever read the output has gone (a closed pipe): the rest was not said",
-	}[code], "error, nothing was changed")
+		exitUnread:       "broken pipe: output truncated",
+	}[code], "error; nothing was changed")
 }
 
 // A codeError ends the run with a certain exit code.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"weft/internal/prove"
@@ -37,6 +38,46 @@ func TestOpenGateCodes(t *testing.T) {
 		code := caused(&run.Error{Cause: run.Ended, Err: &rollout.Stop{State: rollout.Paused, Verdict: v}})
 		if v.Open() != (code == exitInconclusive) {
 			t.Errorf("a gate that is %s ends with %d", v, code)
+		}
+	}
+}
+
+// TestExitHelp demands that each row of the table is a command, that its help words each code
+// once in ascending order, and that exec does not claim what it cannot know.
+func TestExitHelp(t *testing.T) {
+	root := commandTree()
+	for name := range exitTable() {
+		cmd, rest, err := root.Find(strings.Fields(name))
+		if err != nil || len(rest) > 0 || cmd == root {
+			t.Errorf("%s is not a command", name)
+			continue
+		}
+		last := -1
+		for _, e := range exitsOf(cmd) {
+			if e.code <= last {
+				t.Errorf("%s: %d is listed after %d", name, e.code, last)
+			}
+			last = e.code
+		}
+	}
+	cmd, _, _ := root.Find([]string{"exec"})
+	if help := exitHelp(cmd); !strings.Contains(help, "\n  1   the command failed on a device") || strings.Contains(help, exitText(exitError)) {
+		t.Errorf("exec:\n%s", help)
+	}
+	if n := len(exitsOf(root)); n != 15 {
+		t.Errorf("the help of weft lists %d codes", n)
+	}
+}
+
+// TestGroups demands that help shows every command in a group.
+func TestGroups(t *testing.T) {
+	root := commandTree()
+	if len(root.Groups()) != 6 {
+		t.Errorf("%d groups", len(root.Groups()))
+	}
+	for _, c := range root.Commands() {
+		if c.GroupID == "" {
+			t.Errorf("%s is in no group", c.Name())
 		}
 	}
 }

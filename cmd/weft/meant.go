@@ -101,11 +101,7 @@ func misspelt(cmd *cobra.Command, err error) error {
 func explained(root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
-		codes := allExitCodes()
-		if c != root {
-			codes = exitCodes(c)
-		}
-		c.Long = cmp.Or(c.Long, c.Short+".") + "\n\n" + exitHelp(codes)
+		c.Long = cmp.Or(c.Long, c.Short+".") + "\n\n" + exitHelp(c)
 		help(c, args)
 	})
 }

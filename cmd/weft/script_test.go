@@ -44,7 +44,7 @@ func promised() {
 	a := newApp(os.Stdin, os.Stdout, os.Stderr, bundle.New())
 	halts(a.out)
 	code := a.run(os.Args[1:])
-	if c := a.command; c != nil && !slices.Contains(exitCodes(c), code) {
+	if c := a.command; c != nil && !slices.ContainsFunc(exitsOf(c), func(e exit) bool { return e.code == code }) {
 		fmt.Fprintf(os.Stderr, "exit code %d is not in the help of %s\n", code, c.CommandPath())
 		code = 99
 	}

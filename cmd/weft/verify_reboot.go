@@ -46,10 +46,7 @@ until nothing is left to do: every setting, target and connection of the whole
 fabric has come back by itself. What is not as declared before the restart would
 prove nothing, and is refused.
 
-` + selectorHelp + `
-
-It exits 0 when everything is back, 3 when something is not, with the plan that
-would bring it back, and 8 when a server does not start again.`,
+` + selectorHelp,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if len(names) == 0 {
 				return usage(errors.New("name the servers to restart: weft verify reboot SERVER"))
