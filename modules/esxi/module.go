@@ -25,9 +25,9 @@ func ParametersKind() *host.Kind[Parameter] {
 	return &host.Kind[Parameter]{
 		Name: "module_parameters", Lasting: true,
 		Declares: &inventory.BlockType{
-			Name: "module_parameters", About: "Parameters of a driver of an ESXi host, in force from its next start.", Label: "module",
+			Name: "module_parameters", About: "Driver parameters of an ESXi host, active after its next restart.", Label: "module",
 			Named: inventory.Form{Is: "the name of a module: nmlx5_core", Pattern: `[A-Za-z0-9_]+`},
-			Attributes: []inventory.Attribute{{Name: "set", About: "What is set, NAME=VALUE, apart by spaces; other parameters stay as they are.", Needed: true,
+			Attributes: []inventory.Attribute{{Name: "set", About: "The parameters, NAME=VALUE, separated by spaces; other parameters do not change.", Needed: true,
 				Form: inventory.Form{Is: "words NAME=VALUE", Pattern: ` *[A-Za-z0-9_]+=[A-Za-z0-9_.,:+-]+( +[A-Za-z0-9_]+=[A-Za-z0-9_.,:+-]+)* *`}}},
 		},
 		Blocks: func(s *inventory.Server) (list []host.Block[Parameter]) {

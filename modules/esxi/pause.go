@@ -30,8 +30,8 @@ func PauseKind() *host.Kind[Pause] {
 			Name: "pause_parameters", About: "Global pause of a NIC of an ESXi host.", Label: "pci",
 			Named: inventory.Form{Is: "the PCI address of a NIC: 0000:41:00.0", Pattern: `[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]`},
 			Attributes: []inventory.Attribute{
-				{Name: "rx", About: "Whether it stops when the switch asks for it.", Default: "false", Form: flag},
-				{Name: "tx", About: "Whether it asks the switch to stop.", Default: "false", Form: flag}},
+				{Name: "rx", About: "Whether the NIC stops sending when the switch requests it.", Default: "false", Form: flag},
+				{Name: "tx", About: "Whether the NIC requests the switch to stop sending.", Default: "false", Form: flag}},
 		},
 		Blocks: func(s *inventory.Server) (list []host.Block[Pause]) {
 			for _, b := range s.Declared("pause_parameters") {

@@ -28,7 +28,7 @@ func OptionKind() *host.Kind[Option] {
 		Declares: &inventory.BlockType{
 			Name: "advanced_option", About: "An advanced option of an ESXi host.", Label: "path",
 			Named: inventory.Form{Is: "the path of an advanced option: /Net/PVRDMAVmknic", Pattern: `(/[A-Za-z0-9_]+){2,}`},
-			Attributes: []inventory.Attribute{{Name: "value", About: "Its value: a text or a number, as the option has it.", Needed: true,
+			Attributes: []inventory.Attribute{{Name: "value", About: "The value: text, or a number for a numeric option.", Needed: true,
 				Form: inventory.Form{Is: "a text in one line", Pattern: `[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*`}}},
 		},
 		Blocks: func(s *inventory.Server) (list []host.Block[Option]) {
@@ -99,9 +99,9 @@ func RulesetKind() *host.Kind[Ruleset] {
 	return &host.Kind[Ruleset]{
 		Name: "firewall_ruleset", Lasting: true,
 		Declares: &inventory.BlockType{
-			Name: "firewall_ruleset", About: "A ruleset of the firewall of an ESXi host.", Label: "name",
+			Name: "firewall_ruleset", About: "A firewall ruleset of an ESXi host.", Label: "name",
 			Named: inventory.Form{Is: "the name of a ruleset: pvrdma", Pattern: `[A-Za-z0-9_][A-Za-z0-9_-]*`},
-			Attributes: []inventory.Attribute{{Name: "enabled", About: "Whether what it allows is let through.", Default: "true",
+			Attributes: []inventory.Attribute{{Name: "enabled", About: "Whether the ruleset allows its traffic.", Default: "true",
 				Form: inventory.Form{Is: `"true" or "false"`, Pattern: `true|false`}}},
 		},
 		Blocks: func(s *inventory.Server) (list []host.Block[Ruleset]) {

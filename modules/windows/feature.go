@@ -19,7 +19,7 @@ func FeatureKind() *host.Kind[Feature] {
 	return &host.Kind[Feature]{
 		Name: "windows_feature",
 		Declares: &inventory.BlockType{
-			Name: "windows_feature", About: "A feature of Windows Server that is installed.", Label: "name",
+			Name: "windows_feature", About: "An installed feature of Windows Server.", Label: "name",
 			Named: inventory.Form{Is: "Data-Center-Bridging: others are not managed yet", Pattern: `Data-Center-Bridging`},
 		},
 		Blocks: func(s *inventory.Server) (list []host.Block[Feature]) {

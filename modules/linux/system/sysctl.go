@@ -39,7 +39,7 @@ func SysctlKind() *host.Kind[Sysctl] {
 
 func sysctlWords() *inventory.BlockType {
 	return &inventory.BlockType{
-		Name: "sysctl", About: "A setting of the kernel.", Label: "key",
+		Name: "sysctl", About: "A kernel parameter.", Label: "key",
 		Named: inventory.Form{Is: "a key of sysctl", Pattern: `[A-Za-z0-9_][A-Za-z0-9_-]*([./][A-Za-z0-9_:*-]+)+`},
 		Attributes: []inventory.Attribute{{
 			Name: "value", About: "The value, as sysctl prints it.", Needed: true,
