@@ -14,6 +14,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/hub"
 	"weft/internal/store"
+	"weft/inventory/language"
 	"weft/plan"
 )
 
@@ -96,6 +97,7 @@ func (a *hubCommand) hubMade(p *hub.Place, f hub.Founding) error {
 
 func (a *hubCommand) hubServe(dir *string) *cobra.Command {
 	var how hub.Serving
+	var documents, blobs string
 	shown := &showing{}
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Run a server of a hub until it is interrupted", Args: exactly(),
@@ -114,6 +116,12 @@ or with TLS and the hub's own certificate or --http-cert. serve prints a
 token that lets one browser in.`,
 		RunE: a.out.does(func(ctx context.Context, _ []string) error {
 			p, err := placed(*dir)
+			if err != nil {
+				return err
+			}
+			if how.Documents, err = bytesOf("--max-documents", documents); err == nil {
+				how.Blobs, err = bytesOf("--max-blobs", blobs)
+			}
 			if err != nil {
 				return err
 			}
@@ -138,8 +146,23 @@ token that lets one browser in.`,
 	f.StringVar(&how.Cert, "tls-cert", "", "certificate that clients are shown, in place of the hub's own")
 	f.StringVar(&how.Key, "tls-key", "", "its key")
 	f.StringVar(&how.Cluster, "cluster", "", "address and port for the other servers of the hub")
+	f.StringVar(&documents, "max-documents", "", "most documents of each owner, as 512MB or 2GB (default: an eighth of the disk, at most 1 GiB)")
+	f.StringVar(&blobs, "max-blobs", "", "most blobs of each owner, as 32GB (default: a quarter of the disk, at most 16 GiB)")
+	f.IntVar(&how.Requests, "max-requests", 2000, "most requests a second of each credential; ten times as many may come at once")
 	f.StringArrayVar(&how.Peers, "peer", nil, "host and port of another server of the hub (may be repeated)")
 	return cmd
+}
+
+// bytesOf reads the size of a flag; "" is 0.
+func bytesOf(flag, text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := language.ParseSize(text)
+	if err != nil {
+		return 0, usage(fmt.Errorf("%s: %w", flag, err))
+	}
+	return n, nil
 }
 
 // served serves a hub, and with --http the page of its runs.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,22 +25,28 @@ func (c *storeCommand) leaseList() *cobra.Command {
 				return storeError(err)
 			}
 			defer s.Close()
-			list, err := s.Leases(cmd.Context(), "")
-			if err != nil {
-				return storeError(err)
-			}
-			if c.opts.json {
-				return c.out.encode(append([]store.Holding{}, list...))
-			}
-			for _, h := range list {
-				fmt.Fprintf(c.out.stdout, "%s is held by %s, for %s more unless it is renewed\n", h.Key, h.Holder, h.Left.Round(time.Second))
-			}
-			if len(list) == 0 {
-				fmt.Fprintln(c.out.stdout, "Nobody holds anything.")
-			}
-			return nil
+			return c.listLeases(cmd.Context(), s)
 		},
 	}
+}
+
+// listLeases lists the leases. Documents that are none are an error beside them.
+func (c *storeCommand) listLeases(ctx context.Context, s store.Store) error {
+	list, bad := s.Leases(ctx, "")
+	if bad != nil && !errors.As(bad, new(*store.CorruptError)) {
+		return storeError(bad)
+	}
+	bad = hint.Wrap(bad, "weft store lease break KEY removes it")
+	if c.opts.json {
+		return errors.Join(c.out.encode(append([]store.Holding{}, list...)), bad)
+	}
+	for _, h := range list {
+		fmt.Fprintf(c.out.stdout, "%s is held by %s, for %s more unless it is renewed\n", h.Key, h.Holder, h.Left.Round(time.Second))
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(c.out.stdout, "Nobody holds anything.")
+	}
+	return bad
 }
 
 func (c *storeCommand) leaseBreak() *cobra.Command {
@@ -68,9 +75,9 @@ If somebody else has the lease by now, nothing is done (exit 7).`,
 }
 
 func (c *storeCommand) breakLease(ctx context.Context, s store.Store, key string, sure bool) error {
-	list, err := s.Leases(ctx, "")
-	if err != nil {
-		return err
+	list, bad := s.Leases(ctx, "")
+	if bad != nil && !errors.As(bad, new(*store.CorruptError)) {
+		return bad
 	}
 	for _, h := range list {
 		if h.Key != key {
@@ -89,5 +96,26 @@ func (c *storeCommand) breakLease(ctx context.Context, s store.Store, key string
 		_, err := fmt.Fprintf(c.out.stdout, "%s is free: it was held by %s\n", h.Key, h.Holder)
 		return err
 	}
+	if bad != nil {
+		return c.removeNoLease(ctx, s, key, sure)
+	}
 	return hint.Wrap(fmt.Errorf("nobody has a lease of %s", key), "weft store lease list shows all")
+}
+
+// removeNoLease removes a document that stands in the place of a lease and is none.
+func (c *storeCommand) removeNoLease(ctx context.Context, s store.Store, key string, sure bool) error {
+	if err := c.out.confirm(sure, fmt.Sprintf("Remove the document %s, which is no lease?", key), "it stays", "pass --auto-approve"); err != nil {
+		return err
+	}
+	h := store.Holding{Key: key}
+	if err := s.Break(ctx, h); errors.As(err, new(*store.LostError)) {
+		return hint.Wrap(fmt.Errorf("nobody has a lease of %s", key), "weft store lease list shows all")
+	} else if err != nil {
+		return err
+	}
+	if c.opts.json {
+		return c.out.encode(h)
+	}
+	_, err := fmt.Fprintf(c.out.stdout, "%s is free: it was no lease\n", key)
+	return err
 }

@@ -46,6 +46,7 @@ type access struct {
 	s     *server.Server
 	front *front   // nil: no other process reaches the server
 	names sync.Map // of members by public key
+	each  int      // requests a second of a credential; 0: as this release says
 
 	mu      sync.RWMutex
 	tenants map[string]*tenant // by public key
@@ -60,6 +61,7 @@ type tenant struct {
 	perms   *server.Permissions
 	subs    []*client.Subscription // of the broker
 	held    consumers
+	rate    *rate
 }
 
 // most is how many connections to one server a credential may have, and how many
@@ -174,9 +176,9 @@ func (a *access) enter(m Member) (*tenant, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tenant{Member: m, account: account, perms: m.permissions()}
+	t := &tenant{Member: m, account: account, perms: m.permissions(), rate: newRate(a.each)}
 	for _, subject := range t.perms.Publish.Allow {
-		to := ask + "." + m.Key + "." + numbered(subject)
+		to := a.begin(ask, m.Key) + numbered(subject)
 		for begin := range direct {
 			if strings.HasPrefix(subject, begin) {
 				to = subject
@@ -190,12 +192,16 @@ func (a *access) enter(m Member) (*tenant, error) {
 		if err := account.AddStreamExport(subject, nil); err != nil {
 			return nil, err
 		}
-		if err := a.s.GlobalAccount().AddStreamImport(account, subject, tap+"."+m.Key); err != nil {
+		if err := a.s.GlobalAccount().AddStreamImport(account, subject, strings.TrimSuffix(a.begin(tap, m.Key), ".")); err != nil {
 			return nil, err
 		}
 	}
 	return t, a.broker.serve(t)
 }
+
+// begin begins the subjects of a tenant's requests to the broker of this server. Those of
+// other servers do not get them: a queue would give them to any.
+func (a *access) begin(what, key string) string { return what + "." + a.s.Name() + "." + key + "." }
 
 // numbered replaces the wildcards of a subject by their numbers, as transforms have them.
 func numbered(subject string) string {
@@ -214,6 +220,11 @@ func (a *access) drop(t *tenant) {
 	for _, sub := range t.subs {
 		_ = sub.Unsubscribe() // or its connection is closed
 	}
+	a.disconnect(t)
+}
+
+// disconnect closes a tenant's connections.
+func (a *access) disconnect(t *tenant) {
 	for range 2 * most {
 		list, err := a.s.Connz(&server.ConnzOptions{Account: t.account.GetName(), Limit: 2 * most})
 		if err != nil || len(list.Conns) == 0 {

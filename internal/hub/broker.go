@@ -29,12 +29,15 @@ type broker struct {
 	note  func(string)
 	name  func(key string) string
 	space *space
-	back  string // begins the subjects at which it gets answers
+
+	begin      func(what, key string) string // of the subjects of a tenant on this server
+	disconnect func(*tenant)
+	back       string // begins the subjects at which it gets answers
 }
 
 func newBroker(conn *client.Conn, a *access, p *Place) (*broker, error) {
 	js, err := jetstream.New(conn)
-	b := &broker{conn: conn, js: js, note: a.note, name: a.name, back: "HUBANSWER." + rand.Text() + "."}
+	b := &broker{conn: conn, js: js, note: a.note, name: a.name, begin: a.begin, disconnect: a.disconnect, back: "HUBANSWER." + rand.Text() + "."}
 	b.space = &space{p: p, used: b.used, note: a.note, streams: map[string]*usage{}}
 	if err == nil {
 		// A client cannot name the server's own reply subjects for its requests, but may
@@ -72,16 +75,13 @@ func (b *broker) relay(m *client.Msg) {
 	}
 }
 
-// queue is the group of the brokers of a hub's servers: one of them gets a request.
-const queue = "hub"
-
 // serve begins to serve a tenant.
 func (b *broker) serve(t *tenant) error {
 	for prefix, handle := range map[string]func(subject string, m *client.Msg){
-		ask + "." + t.Key + ".": func(subject string, m *client.Msg) { b.handle(t, subject, m) },
-		tap + "." + t.Key + ".": func(subject string, m *client.Msg) { b.inspect(t, subject, m) },
+		b.begin(ask, t.Key): func(subject string, m *client.Msg) { b.handle(t, subject, m) },
+		b.begin(tap, t.Key): func(subject string, m *client.Msg) { b.inspect(t, subject, m) },
 	} {
-		sub, err := b.conn.QueueSubscribe(prefix+">", queue, func(m *client.Msg) { handle(strings.TrimPrefix(m.Subject, prefix), m) })
+		sub, err := b.conn.Subscribe(prefix+">", func(m *client.Msg) { handle(strings.TrimPrefix(m.Subject, prefix), m) })
 		if err != nil {
 			return err
 		}
@@ -106,6 +106,10 @@ func refuse(format string, v ...any) error { return &refusal{403, fmt.Sprintf(fo
 
 // handle passes a request on, or refuses it.
 func (b *broker) handle(t *tenant, subject string, m *client.Msg) {
+	if err := b.admits(t); err != nil {
+		b.answer(m, err)
+		return
+	}
 	err := b.pass(t, subject, m)
 	if err == nil {
 		return
@@ -114,8 +118,14 @@ func (b *broker) handle(t *tenant, subject string, m *client.Msg) {
 	b.answer(m, err)
 }
 
-// inspect reports a reply subject that is not the client's own. It leads nowhere.
+// inspect counts requests that reach JetStream directly, and reports a reply subject that is
+// not the client's own. It leads nowhere.
 func (b *broker) inspect(t *tenant, subject string, m *client.Msg) {
+	for begin := range direct {
+		if strings.HasPrefix(subject, begin) {
+			_ = b.admits(t) // it is on its way
+		}
+	}
 	if m.Reply != "" && !strings.HasPrefix(m.Reply, nats.Inbox(t.Key)+".") {
 		b.note(fmt.Sprintf(refused+"%s: %s: the reply subject %s is not the client's", t.who(), subject, m.Reply))
 	}
@@ -247,7 +257,9 @@ func (b *broker) write(t *tenant, subject string, m *client.Msg) error {
 	}
 	what := keeps
 	switch {
-	case key == fence, len(m.Data) == 0 && len(h["KV-Operation"]) > 0:
+	case key == fence:
+		what = reads
+	case len(m.Data) == 0 && len(h["KV-Operation"]) > 0:
 		what = removes
 	case strings.HasSuffix(stream, "-lease") && len(m.Data) < 1<<10 && h.Get("Nats-Expected-Last-Subject-Sequence") != "" && h.Get("Nats-Expected-Last-Subject-Sequence") != "0":
 		what = renews

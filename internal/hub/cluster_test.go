@@ -32,8 +32,9 @@ func ports(t *testing.T, of []string) (list []string) {
 	return list
 }
 
-// three serves a hub of three servers.
-func three(t *testing.T) (places []*Place, hows []Serving, hubs []*served) {
+// three serves a hub of three servers, which are prepared before, and whose ways to each
+// other are wires.
+func three(t *testing.T, wires *wires, prepare func([]*Place)) (places []*Place, hows []Serving, hubs []*served) {
 	first := filepath.Join(t.TempDir(), "hub1")
 	var at []string // one starts again at the port that it had
 	for i := range 3 {
@@ -44,12 +45,18 @@ func three(t *testing.T) (places []*Place, hows []Serving, hubs []*served) {
 		}
 		places = append(places, found(t, f))
 	}
+	if prepare != nil {
+		prepare(places)
+	}
 	for try := 1; ; try++ {
 		among := ports(t, at)
 		hows, hubs = nil, nil
 		var ready []chan string
 		for i, p := range places {
 			peers := slices.Delete(slices.Clone(among), i, i+1)
+			if wires != nil {
+				peers = wires.from(t, i, among)
+			}
 			hows = append(hows, Serving{Listen: "127.0.0.1:0", Cluster: among[i], Peers: peers})
 			s, up := begin(t, p, hows[i])
 			hubs, ready = append(hubs, s), append(ready, up)
@@ -105,7 +112,7 @@ func everywhere(t *testing.T, hubs []*served, c *nats.Credential, at store.Revis
 func TestThree(t *testing.T) {
 	t.Parallel()
 	require.Long(t, "10 s")
-	places, hows, hubs := three(t)
+	places, hows, hubs := three(t, nil, nil)
 	admin := reach(t, places[0])
 	c := credential(t, admin, alice) // each server lets her in
 	s := mustOpen(t, hubs[0].url+","+hubs[1].url+","+hubs[2].url, c)

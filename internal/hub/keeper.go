@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 
@@ -22,7 +24,11 @@ type keeper struct {
 	note     func(string)
 	url      string
 	replicas int
-	at       store.Revision // of the store that is in effect
+	garbage  garbage
+
+	mu   sync.Mutex     // guards what follows
+	at   store.Revision // of the store that is in effect
+	full *bool          // the disk, as the store knows; nil: not what is said of this server
 }
 
 // A Server is what a server of the hub says of itself, in the store.
@@ -31,6 +37,8 @@ type Server struct {
 	URLs    []string       `json:"urls"`
 	Members store.Revision `json:"members"` // it lets in who was in the store then
 	Said    time.Time      `json:"said"`
+	Full    bool           `json:"disk_full,omitempty"` // or nearly
+	Free    *int64         `json:"disk_free,omitempty"` // bytes, when Full changed last
 }
 
 const serversFolder = "server"
@@ -89,6 +97,8 @@ func (k *keeper) load(ctx context.Context) error {
 	if err := k.copy(list); err != nil {
 		return err
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	was := k.at
 	k.at = at
 	if was == 0 && k.p.free() < 64<<10 {
@@ -118,12 +128,21 @@ func (k *keeper) copy(list []Member) error {
 	return nil
 }
 
-// say writes what is in effect.
+// say writes what is in effect. The caller has the lock.
 func (k *keeper) say(ctx context.Context) error {
-	text, err := json.Marshal(Server{Name: k.p.about.Name, URLs: k.p.urls(), Members: k.at, Said: time.Now().UTC()})
+	one := Server{Name: k.p.about.Name, URLs: k.p.urls(), Members: k.at, Said: time.Now().UTC()}
+	if free, _, known := k.p.disk(k.p.dir); known {
+		one.Free, one.Full = &free, free < 2*low
+	}
+	text, err := json.Marshal(one)
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if err == nil {
+			k.full = &one.Full
+		}
+	}()
 	key := serversFolder + "/" + k.p.about.Name
 	for {
 		e, err := k.s.Get(ctx, key)
@@ -164,6 +183,18 @@ func (k *keeper) follow(ctx context.Context) {
 	}
 }
 
+// tell writes that the disk has become full, or has room again.
+func (k *keeper) tell(ctx context.Context) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if free := k.p.free(); k.full != nil && *k.full == (free < 2*low) || free < 64<<10 && k.replicas == 1 {
+		return // a write that fails would stop the store
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	_ = k.say(ctx) // it is tried again in a second
+}
+
 // keepRoom keeps room on the disk reserved until the context ends, which it does when the
 // storage has stopped.
 func (k *keeper) keepRoom(ctx context.Context, end context.CancelCauseFunc) {
@@ -172,9 +203,15 @@ func (k *keeper) keepRoom(ctx context.Context, end context.CancelCauseFunc) {
 			end(errStorage)
 			return
 		}
+		if _, err := os.Stat(k.p.file("hub.json")); errors.Is(err, fs.ErrNotExist) {
+			end(errGone)
+			return
+		}
 		if err := k.p.keepRoom(); err != nil && err.Error() != last {
 			last = err.Error()
 			k.note("room for revocations is not reserved: " + last)
 		}
+		k.tell(ctx)
+		k.collect(ctx)
 	}
 }

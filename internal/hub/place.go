@@ -37,6 +37,9 @@ type about struct {
 	Plain  bool     `json:"plain,omitempty"`
 	Mode   mode     `json:"mode,omitempty"` // "": it never ran
 	Port   string   `json:"port,omitempty"` // at which it listened last; "": it never ran, or at Port
+
+	Documents int64 `json:"max_documents,omitempty"` // bytes of each owner; 0: by the size of the disk
+	Blobs     int64 `json:"max_blobs,omitempty"`
 }
 
 // A Place is the directory of a server of a hub.
@@ -44,6 +47,8 @@ type Place struct {
 	dir   string
 	about about
 	disk  func(dir string) (free, total int64, known bool)
+
+	requests int // a second of a credential; 0: as this release says
 }
 
 // Open finds the server of a directory.

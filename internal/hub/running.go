@@ -40,6 +40,7 @@ func (p *Place) start(opts *server.Options, known []Member, ln net.Listener, not
 	told := newLog(note)
 	a := newAccess(p.about.Admin, told.note)
 	told.name = a.name
+	a.each = p.requests
 	if ln != nil {
 		a.front = &front{ln: ln, note: told.note, budget: unauthenticated, open: map[*peer]bool{}}
 		told.from = a.front.from

@@ -26,8 +26,13 @@ type Serving struct {
 	Cert, Key string // what clients meet; "": what the hub's own authority signed
 	Cluster   string // address and port of the other servers of the hub
 	Peers     []string
-	Note      func(string)    // what happens; nil: nobody listens
-	Ready     func(at string) // called once, when it can be used
+
+	Documents int64 // bytes of documents of each owner; 0: as before, or by the size of the disk
+	Blobs     int64 // bytes of blobs of each owner
+	Requests  int   // a second of each credential; 0: 2,000
+
+	Note  func(string)    // what happens; nil: nobody listens
+	Ready func(at string) // called once, when it can be used
 
 	started func(*running) // of tests
 }
@@ -58,6 +63,9 @@ func (p *Place) Serve(ctx context.Context, how Serving) error {
 	if err := p.settle(map[bool]mode{true: clustered, false: alone}[len(how.Peers) > 0]); err != nil {
 		return err
 	}
+	if err := p.bound(how); err != nil {
+		return err
+	}
 	for {
 		if err = p.run(ctx, &how); !errors.Is(err, errStorage) {
 			return err
@@ -71,6 +79,9 @@ func (p *Place) Serve(ctx context.Context, how Serving) error {
 
 // errStorage: JetStream stops for good when a write fails, and with it all reads.
 var errStorage = errors.New("the storage has stopped, because a write to the disk failed")
+
+// errGone: files that are open can still be written, but nobody finds them again.
+var errGone = errors.New("the directory of the hub is gone: what was acknowledged in the last second is lost; make it again from a backup")
 
 // run runs the server until the context ends, or its storage has stopped.
 func (p *Place) run(ctx context.Context, how *Serving) error {
@@ -137,8 +148,10 @@ func (p *Place) keep(ctx context.Context, r *running, how *Serving, at string) e
 	k.follow(ctx)
 	end(nil)
 	<-done
-	if errors.Is(context.Cause(ctx), errStorage) {
-		return errStorage
+	for _, why := range []error{errStorage, errGone} {
+		if errors.Is(context.Cause(ctx), why) {
+			return why
+		}
 	}
 	return nil
 }

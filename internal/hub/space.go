@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,38 @@ func (p *Place) limits(owner string) nats.Limits {
 	if _, total, known := p.disk(p.dir); known {
 		l.Documents, l.Leases, l.Blobs = min(l.Documents, total/8), min(l.Leases, total/64), min(l.Blobs, total/4)
 	}
+	if n := p.about.Documents; n > 0 {
+		l.Documents, l.DocumentsSet = n, true
+	}
+	if n := p.about.Blobs; n > 0 {
+		l.Blobs, l.BlobsSet = n, true
+	}
 	return l
+}
+
+// The smallest limits that leave room for a run.
+const (
+	leastDocuments = 4 << 20
+	leastBlobs     = 16 << 20
+)
+
+// bound records the limits of owners, which stay until others are given.
+func (p *Place) bound(how Serving) error {
+	switch {
+	case how.Documents != 0 && how.Documents < leastDocuments:
+		return fmt.Errorf("%d bytes of documents of an owner are too few: at least %d", how.Documents, leastDocuments)
+	case how.Blobs != 0 && how.Blobs < leastBlobs:
+		return fmt.Errorf("%d bytes of blobs of an owner are too few: at least %d", how.Blobs, leastBlobs)
+	case how.Requests < 0:
+		return fmt.Errorf("%d requests a second are none", how.Requests)
+	}
+	p.requests = how.Requests
+	was := p.about
+	p.about.Documents, p.about.Blobs = cmp.Or(how.Documents, was.Documents), cmp.Or(how.Blobs, was.Blobs)
+	if p.about.Documents == was.Documents && p.about.Blobs == was.Blobs {
+		return nil
+	}
+	return writeJSON(p.file("hub.json"), p.about)
 }
 
 // free is how much the disk has free; where it is not known, enough.
@@ -102,11 +134,15 @@ type purpose int
 const (
 	keeps   purpose = iota // it adds to what is kept
 	renews                 // it replaces a lease
-	removes                // it removes a document, or is a fence
+	removes                // it removes a document
+	reads                  // it is a fence, which every server writes when a client of any reads
 )
 
 // admit reports why there is no room for a message.
 func (s *space) admit(t *tenant, stream string, size int, what purpose) error {
+	if what == reads {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	need := int64(size) + 1<<10
@@ -122,7 +158,7 @@ func (s *space) admit(t *tenant, stream string, size int, what purpose) error {
 	}
 	s.report(free)
 	if free-need < floor {
-		return &refusal{413, fmt.Sprintf("the disk of the hub has %.1f MB left, and keeps the last %.1f MB for removals and revocations", mb(max(free, 0)), mb(floor))}
+		return &refusal{413, fmt.Sprintf("the disk of server %s has %.1f MB left, and keeps the last %.1f MB for removals and revocations", s.p.Name(), mb(max(free, 0)), mb(floor))}
 	}
 	if what == keeps {
 		if err := s.share(t, stream, need); err != nil {

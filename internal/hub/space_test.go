@@ -50,10 +50,10 @@ func TestFullDisk(t *testing.T) {
 	}
 	full := func(a store.Store) {
 		t.Helper()
-		if _, err := a.Create(t.Context(), "run/r2", []byte("two")); err == nil || !strings.Contains(err.Error(), "the disk of the hub has") {
+		if _, err := a.Create(t.Context(), "run/r2", []byte("two")); err == nil || !strings.Contains(err.Error(), "the disk of server hub1 has") {
 			t.Errorf("a document: %v", err)
 		}
-		if _, err := a.PutBlob(t.Context(), strings.NewReader("another plan")); err == nil || !strings.Contains(err.Error(), "the disk of the hub has") {
+		if _, err := a.PutBlob(t.Context(), strings.NewReader("another plan")); err == nil || !strings.Contains(err.Error(), "the disk of server hub1 has") {
 			t.Errorf("a blob: %v", err)
 		}
 		if e, err := a.Get(t.Context(), "run/r1"); err != nil || string(e.Value) != "one" {

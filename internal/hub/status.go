@@ -5,6 +5,8 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"weft/internal/flock"
@@ -32,6 +34,8 @@ type Owner struct {
 	Name string `json:"name"`
 	nats.State
 	Held []store.Holding `json:"leases_held"`
+
+	corrupt error // documents that are no leases
 }
 
 // Whole reports whether every server has all, and there is room for more.
@@ -118,8 +122,23 @@ func (s *Status) judge(p *Place) {
 			s.Issues = append(s.Issues, fmt.Sprintf("the disk of %s has %.1f MB free, and the hub takes no documents below %.1f MB: free some, or delete runs", p.dir, mb(free), mb(low)))
 		}
 	}
+	var away []string
+	for _, one := range s.Servers {
+		if one.Full && one.Name != p.about.Name && one.Free != nil {
+			s.Issues = append(s.Issues, fmt.Sprintf("the disk of server %s had %.1f MB free at %s: free some there, or delete runs", one.Name, mb(*one.Free), one.Said.Format(time.RFC3339)))
+		}
+	}
 	for _, o := range s.Owners {
+		if o.corrupt != nil {
+			s.Issues = append(s.Issues, fmt.Sprintf("owner %s: %s: weft store lease break KEY removes it", o.Name, strings.ReplaceAll(o.corrupt.Error(), "\n", "; ")))
+		}
 		for _, one := range o.Streams {
+			for _, b := range one.Behind {
+				if !slices.Contains(away, b.Server) {
+					away = append(away, b.Server)
+					s.Issues = append(s.Issues, fmt.Sprintf("server %s does not have all changes: it is down, cut off or catching up, or its storage has stopped: see its log", b.Server))
+				}
+			}
 			if most := one.MaxBytes; most > 0 && int64(one.Bytes) > most/8*5 {
 				s.Issues = append(s.Issues, fmt.Sprintf("stream %s has %.1f MB of %.1f MB: workers of %s can add little or nothing: delete runs", one.Name, mb(int64(one.Bytes)), mb(most), o.Name))
 			}
@@ -136,6 +155,9 @@ func (s *Session) owner(ctx context.Context, name string) (Owner, error) {
 	defer one.Close()
 	if o.State, err = one.State(ctx); err == nil {
 		o.Held, err = one.Leases(ctx, "")
+	}
+	if errors.As(err, new(*store.CorruptError)) { // a client may write anything in its folder
+		o.corrupt, err = err, nil
 	}
 	return o, err
 }

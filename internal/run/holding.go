@@ -170,7 +170,7 @@ func (r *Records) AtWork(ctx context.Context, simulated bool) string {
 		return ""
 	}
 	list, err := s.Leases(ctx, "fabric")
-	if err != nil {
+	if err != nil && !isCorrupt(err) {
 		return ""
 	}
 	for _, l := range list {

@@ -63,7 +63,7 @@ func (r *Records) leads(ctx context.Context, simulated bool, lead string) (bool,
 		return false, err
 	}
 	list, err := s.Leases(ctx, "fabric")
-	if err != nil {
+	if err != nil && !isCorrupt(err) {
 		return false, r.trouble(err)
 	}
 	for _, l := range list {

@@ -29,8 +29,8 @@ func Holdings(ctx context.Context, book Book, folder string) ([]Holding, error) 
 	var list []Holding
 	for _, e := range entries {
 		var r record
-		if err := json.Unmarshal(e.Value, &r); err != nil {
-			failed = errors.Join(failed, &CorruptError{What: "the lease of " + e.Key, Why: err.Error()})
+		if err := r.read(e); err != nil {
+			failed = errors.Join(failed, err)
 			continue
 		}
 		if left := r.TTL - now.Sub(e.Written); left > 0 {
@@ -40,7 +40,22 @@ func Holdings(ctx context.Context, book Book, folder string) ([]Holding, error) 
 	return list, failed
 }
 
-// BreakHolding is how stores end a lease of another.
+// read reads the record of a lease. Clients of a store may write anything in its place.
+func (r *record) read(e Entry) error {
+	why := ""
+	if err := json.Unmarshal(e.Value, r); err != nil {
+		why = err.Error()
+	} else if r.ID == "" || r.TTL <= 0 {
+		why = "it has no holder and no time"
+	}
+	if why == "" {
+		return nil
+	}
+	return &CorruptError{What: "the document " + e.Key, Why: "it is no lease: " + why}
+}
+
+// BreakHolding is how stores end a lease of another. A holding that has nothing but a key
+// removes what is there and is no lease.
 func BreakHolding(ctx context.Context, book Book, h Holding) error {
 	for {
 		e, err := book.Get(ctx, h.Key)
@@ -50,10 +65,9 @@ func BreakHolding(ctx context.Context, book Book, h Holding) error {
 			return err
 		}
 		var r record
-		if err := json.Unmarshal(e.Value, &r); err != nil {
-			return &CorruptError{What: "the lease of " + h.Key, Why: err.Error()}
-		}
-		if r.ID != h.id {
+		if err := r.read(e); err != nil && h.id != "" {
+			return err
+		} else if err == nil && r.ID != h.id {
 			return &LostError{Key: h.Key, By: r.Holder}
 		}
 		if err := book.Delete(ctx, h.Key, e.Revision); !raced(err) {

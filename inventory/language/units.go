@@ -52,6 +52,9 @@ func parseSize(s string) (int64, error) {
 	return parseOne(s, "size", sizeUnits())
 }
 
+// ParseSize reads a size such as "150KB" or "2TiB" as bytes, for flags.
+func ParseSize(s string) (int64, error) { return parseSize(s) }
+
 // parseBandwidth reads "1GB" or "1GB/s" as bytes a second.
 func parseBandwidth(s string) (int64, error) {
 	return parseOne(strings.TrimSuffix(s, "/s"), "bandwidth", sizeUnits())

@@ -117,7 +117,8 @@ func lost(err error) bool {
 	var api *jetstream.APIError
 	switch {
 	case errors.As(err, &api):
-		return api.Code >= 500 && !full(err)
+		// A server that is cut off from the others says that there is no stream which it knew.
+		return api.Code >= 500 && !full(err) || api.ErrorCode == jetstream.JSErrCodeStreamNotFound
 	case unsent(err):
 		return true
 	}

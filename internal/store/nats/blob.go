@@ -222,6 +222,28 @@ func (s *Store) Blobs(ctx context.Context) (list []store.Digest, err error) {
 	return list, err
 }
 
+// BlobParts lists the blobs of which there is any part, also those without an end.
+func (s *Store) BlobParts(ctx context.Context) (list []store.Digest, err error) {
+	err = s.ask(ctx, func(ctx context.Context) error {
+		list = nil
+		info, err := s.blobs.Info(ctx, jetstream.WithSubjectFilter(s.blobPre()+">"))
+		if err != nil {
+			return err
+		}
+		for subject := range info.State.Subjects {
+			sum, _, _ := strings.Cut(strings.TrimPrefix(subject, s.blobPre()), ".")
+			list = append(list, store.Digest("sha256-"+sum))
+		}
+		slices.Sort(list)
+		list = slices.Compact(list)
+		return nil
+	})
+	return list, err
+}
+
+// RemoveParts removes all parts that there are of a blob.
+func (s *Store) RemoveParts(ctx context.Context, d store.Digest) error { return s.purge(ctx, d) }
+
 // DeleteBlob takes all parts away at once.
 func (s *Store) DeleteBlob(ctx context.Context, d store.Digest) error {
 	if _, err := s.end(ctx, d); err != nil && !errors.As(err, new(*store.CorruptError)) {

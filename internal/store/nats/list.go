@@ -82,6 +82,29 @@ func (t *table) listOnce(ctx context.Context, folder string) (map[string]message
 	return found, max(at, until), t.complete(ctx, folder, at, found)
 }
 
+// Each yields the documents one by one, as a consumer delivers them: what changes meanwhile
+// may be missing.
+func (s *Store) Each(ctx context.Context, yield func(store.Entry)) error {
+	d, err := s.table.deliver(ctx, jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubjects: []string{s.table.below("")}})
+	if err != nil {
+		return err
+	}
+	defer d.stop()
+	for d.left > 0 {
+		m, err := d.next(s.patience())
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if m.Key != fence && !m.deleted {
+			yield(m.Entry)
+		}
+	}
+	return nil
+}
+
 // complete adds what changed while the list was delivered: a message that is replaced
 // before its turn is skipped, and the one in its place may come too late.
 func (t *table) complete(ctx context.Context, folder string, at store.Revision, found map[string]message) error {

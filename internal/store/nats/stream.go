@@ -11,8 +11,12 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Limits are how many bytes the streams of an owner may have; 0 is no limit.
-type Limits struct{ Documents, Leases, Blobs int64 }
+// Limits are how many bytes the streams of an owner may have; 0 is no limit. Those that are
+// set replace the limits of streams that exist.
+type Limits struct {
+	Documents, Leases, Blobs int64
+	DocumentsSet, BlobsSet   bool
+}
 
 func limit(n int64) int64 { return cmp.Or(n, -1) }
 
@@ -95,7 +99,7 @@ func (s *Store) migrate(ctx context.Context, stream jetstream.Stream, c jetstrea
 	want.DenyPurge = want.DenyPurge || c.DenyPurge
 	want.DiscardNewPerSubject = c.DiscardNewPerSubject
 	want.MaxMsgSize = c.MaxMsgSize
-	if c.MaxBytes > 0 && was.MaxBytes <= 0 { // with room for deletions where there is more already
+	if set := map[string]bool{"KV_weft-" + s.o.Owner: s.o.Limits.DocumentsSet, "weft-" + s.o.Owner + "-blob": s.o.Limits.BlobsSet}[c.Name]; c.MaxBytes > 0 && (set || was.MaxBytes <= 0) { // with room for deletions where there is more already
 		n := int64(stream.CachedInfo().State.Bytes)
 		want.MaxBytes = max(c.MaxBytes, n+n/4)
 	}

@@ -96,20 +96,26 @@ func (t *table) Get(ctx context.Context, key string) (store.Entry, error) {
 	}
 	ctx, cancel := t.s.limit(ctx)
 	defer cancel()
+	m, err := t.current(ctx, key)
+	switch {
+	case err != nil:
+		return store.Entry{}, err
+	case m.deleted:
+		return store.Entry{}, &store.NotFoundError{Key: key}
+	}
+	return m.Entry, nil
+}
+
+// current is the last message of a key, on which the replicas agree.
+func (t *table) current(ctx context.Context, key string) (message, error) {
 	for {
 		m, err := t.last(ctx, key)
 		if err == nil && t.replicas > 1 {
 			err = t.agreed(ctx, m)
 		}
-		switch {
-		case overtaken(err):
-			continue
-		case err != nil:
-			return store.Entry{}, err
-		case m.deleted:
-			return store.Entry{}, &store.NotFoundError{Key: key}
+		if !overtaken(err) {
+			return m, err
 		}
-		return m.Entry, nil
 	}
 }
 
@@ -210,9 +216,9 @@ func (t *table) settle(ctx context.Context, m message, send func() (store.Revisi
 }
 
 // overtaken finds out what there is in place of what a change was to replace: itself,
-// where an answer did not come.
+// where an answer did not come. A leader that is cut off knows an older one.
 func (t *table) overtaken(ctx context.Context, m message, unknown bool) (store.Revision, *message, error) {
-	last, err := t.last(ctx, m.Key)
+	last, err := t.current(ctx, m.Key)
 	switch {
 	case err != nil && unknown:
 		return 0, nil, t.s.away(ctx, err, true)
