@@ -13,32 +13,30 @@ import (
 	"weft/internal/run"
 )
 
-const applyLong = `apply carries out a saved plan, or makes one and asks. It does what the plan says
-or less, never more: when a device has moved since the plan was made, nothing is
-changed. A device that fails is put back as it was.
+const applyLong = `apply carries out a saved plan, or makes a plan and asks for confirmation. It makes
+the changes of the plan or fewer. If a device changed since the plan was made, apply
+changes nothing. If a change fails, apply reverts the device.
 
-A plan starts one run: the same plan again goes on with that run, or is refused where
-it is over (exit 6). store:sha256-… is a plan that weft plan --out has kept in the
-store of --store, WEFT_STORE or the files; the beginning of the digest will do.
+A plan starts one run. Applying the same plan again continues that run; if the run is
+over, apply refuses (exit 6). store:sha256-… names a plan that weft plan --out saved in
+the store of --store, WEFT_STORE or the files. The beginning of the digest is sufficient.
 
-Before the first change every device that the run will change is marked for it, until
-the run has ended: nobody else changes it meanwhile, also while the run waits. Whoever
-has the record of the run (.weft/store) goes on with it; everybody else is told whose
-it is, and exits 7. Where that record is lost --takeover=RUN makes a new plan, asks,
-and abandons that run.
+Before the first change, apply locks every device of the run. The lock lasts until the
+run ends, also while the run waits. A weft with the record of the run (.weft/store) can
+continue it. Any other weft reports the owner of the lock and exits with 7. If the
+record is lost, --takeover=RUN makes a new plan, asks, and abandons that run.
 
-With --digest a saved plan is applied only if nothing has moved since it was reviewed:
-it is the file with that digest, the files of --chdir and their values are those that
-it was made from, and the devices are as it found them. Otherwise nothing is changed,
-and the exit code is 6: plan again, and review that.
+With --digest, apply accepts a saved plan only if the file has that digest, and the
+files of --chdir, their values and the devices are unchanged since the review. Otherwise
+it changes nothing and exits with 6. Make and review a new plan in that case.
 
-With --workers this weft reaches no device to carry a rollout out: weft worker --site NAME
-does, at each site that the files name. It leads the run while it lives; when it is gone
-weft worker --lead, weft rollout step or the same order again goes on.
+With --workers, the workers of the sites (weft worker --site NAME) change the devices,
+and this weft leads the run. If it ends, continue the run with weft worker --lead,
+weft rollout step, or the same command.
 
-Ctrl-C lets devices that were begun be finished, and begins no other; a second one
-puts back what is being changed; a third ends weft at once, and leaves that to the
-timers which weft has armed on the devices.`
+Ctrl-C finishes the devices in progress and starts no others. A second Ctrl-C reverts
+the changes in progress. A third one ends weft at once; the auto-revert timers on the
+devices then revert the changes.`
 
 // An applyCommand is weft apply.
 type applyCommand struct {
@@ -56,7 +54,7 @@ func (c *applyCommand) command() *cobra.Command {
 	var how order
 	f := planFlags{cables: true}
 	cmd := &cobra.Command{
-		Use: "apply [FILE|store:DIGEST]", Short: "Carry out a plan", Args: counted(cobra.MaximumNArgs(1)), Long: applyLong,
+		Use: "apply [FILE|store:DIGEST]", Short: "Apply a plan", Args: counted(cobra.MaximumNArgs(1)), Long: applyLong,
 		RunE: c.out.does(func(ctx context.Context, args []string) error {
 			c.fabric.settle = true
 			if len(args) == 1 {
@@ -65,17 +63,17 @@ func (c *applyCommand) command() *cobra.Command {
 			return c.applyNew(ctx, f, how)
 		}),
 	}
-	cmd.Flags().BoolVar(&how.approve, "auto-approve", false, "do not ask")
+	cmd.Flags().BoolVar(&how.approve, "auto-approve", false, "skip the confirmation")
 	f.scope(cmd)
-	cmd.Flags().BoolVar(&f.destroy, "destroy", false, "remove everything that weft did")
+	cmd.Flags().BoolVar(&f.destroy, "destroy", false, "revert everything that weft did")
 	acceptFlag(cmd, &how.Accept)
 	c.approvers.signerFlags(cmd)
-	cmd.Flags().StringVar(&how.signers, "require-signature", "", "refuse a saved plan without FILE.sig by one of these ALLOWED_SIGNERS, as ssh-keygen(1) describes them")
-	cmd.Flags().StringVar(&how.digest, "digest", "", "refuse a saved plan that is not the one that was reviewed (weft show --format markdown), or that is not of the files here")
-	cmd.Flags().BoolVar(&how.Workers, "workers", false, "have weft worker at the sites of the files carry the rollout out, and lead it from here")
-	cmd.Flags().DurationVar(&c.executor.workersWait, "workers-wait", 30*time.Minute, "with --workers: how long to wait for the worker of a site to take up its part (exit code 10); 0 waits without a limit")
-	cmd.Flags().StringVar(&how.takeover, "takeover", "", "abandon this run, which was begun elsewhere and will not be continued, and plan anew")
-	cmd.Flags().StringVar(&how.Phase, "phase", "", "carry out this phase of the rollout only, with its gate")
+	cmd.Flags().StringVar(&how.signers, "require-signature", "", "require FILE.sig, a signature of the saved plan by a key in this ALLOWED_SIGNERS file (ssh-keygen(1))")
+	cmd.Flags().StringVar(&how.digest, "digest", "", "require this digest of the saved plan (weft show --format markdown), and unchanged files")
+	cmd.Flags().BoolVar(&how.Workers, "workers", false, "let the workers of the sites carry out the rollout, and lead it from here")
+	cmd.Flags().DurationVar(&c.executor.workersWait, "workers-wait", 30*time.Minute, "with --workers: how long to wait until the worker of a site starts its part (then exit code 10); 0: no limit")
+	cmd.Flags().StringVar(&how.takeover, "takeover", "", "abandon this run, which started elsewhere, and make a new plan")
+	cmd.Flags().StringVar(&how.Phase, "phase", "", "carry out only this phase of the rollout, with its gate")
 	return cmd
 }
 

@@ -46,37 +46,38 @@ func (c *approveCommand) command() *cobra.Command {
 	var f approval
 	cmd := &cobra.Command{
 		Use: "approve [RUN|FILE]", Short: "Sign that a phase of a run may begin; no network", Args: counted(cobra.MaximumNArgs(1)),
-		Long: `approve signs that a phase of a run may begin: of the run that is on its way in this
-directory, of the run RUN, or of the run that the saved plan FILE will start. What is
-signed names the fabric, the run, the phase, the digest of the plan, the list of
-signers and when it expires, so that it covers nothing else. It is shown.
+		Long: `approve signs that a phase of a run may begin. The run is the active one of this
+directory, RUN, or the future run of the saved plan FILE. The signature covers the
+fabric, the run, the phase, the digest of the plan, the list of signers and the expiry.
+approve prints the signed text.
 
-The key is --key: a private key, or the public half or the certificate of one that
-the ssh agent holds; without it the only key of the agent. Who may approve says
---signers, or WEFT_SIGNERS: an allowed_signers file outside of the repository, or
-COMMIT:PATH, the file as it is in a commit: refs/remotes/origin/main:signers.
+--key is a private key, or the public half or certificate of a key in the SSH agent.
+Without --key, the agent must hold exactly one key. --signers or WEFT_SIGNERS lists the
+approvers: an allowed_signers file outside the repository, or COMMIT:PATH, the file in a
+commit, such as refs/remotes/origin/main:signers.
 
-The approval is kept with the run; for a saved plan next to it, where weft apply FILE looks
-for it, or in --out. It is two
-files, FILE and FILE.sig, which anybody can check without weft:
+approve stores the approval with the run. For a saved plan it writes FILE next to the
+plan, where weft apply finds it, or to --out. FILE and FILE.sig can be verified without
+weft:
 
   ssh-keygen -Y verify -n weft-approval -I WHO -f SIGNERS -s FILE.sig < FILE
 
-In the folder approvals of --chdir, or that of --approvals, files of others are found.
+weft also reads approvals of other people from the folder approvals of --chdir, or from
+--approvals.
 
-With --withdraw what the key has signed for a run counts no more, as long as the phase has
-not begun.`,
+--withdraw revokes the approvals of the key for a run, as long as the phase has not
+begun.`,
 		RunE: c.out.does(func(ctx context.Context, args []string) error { return c.approve(ctx, args, f) }),
 	}
 	s := cmd.Flags()
-	s.StringVar(&f.phase, "phase", "", "the phase that may begin; * is all of them")
-	s.StringVar(&f.accept, "accept", "", "instead: this validation, or VALIDATION.METRIC, may stay without a verdict in the phase")
-	s.StringVar(&f.ticket, "ticket", "", "of a change, for the record")
-	s.StringVar(&f.expires, "expires", "24h", "how long it is good: 8h, 3d, or until a time in RFC 3339; at most 90 days")
-	s.StringVar(&f.out, "out", "", "the file to write, and FILE.sig")
+	s.StringVar(&f.phase, "phase", "", "the phase that may begin; * means all phases")
+	s.StringVar(&f.accept, "accept", "", "instead: accept this validation, or VALIDATION.METRIC, without a verdict in the phase")
+	s.StringVar(&f.ticket, "ticket", "", "reference to a change ticket, stored in the approval")
+	s.StringVar(&f.expires, "expires", "24h", "validity: 8h, 3d, or a time in RFC 3339; at most 90 days")
+	s.StringVar(&f.out, "out", "", "output file; the signature is FILE.sig")
 	output(s, "out", twoFile)
 	s.StringVar(&f.key, "key", "", "the SSH key (a file, or the public half of a key in the agent)")
-	s.BoolVar(&f.withdraw, "withdraw", false, "instead: take back what this key has signed for a phase of the run that has not begun")
+	s.BoolVar(&f.withdraw, "withdraw", false, "instead: revoke the approvals of this key for a phase that has not begun")
 	c.approvers.signerFlags(cmd)
 	return cmd
 }

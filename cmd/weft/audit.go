@@ -33,33 +33,33 @@ type auditCommand struct {
 
 func (aud *auditCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "audit", Short: "What was decided about a run, and by whom", Args: known, RunE: helps,
-		Long: `audit is about the trail of a run: who began it with which plan, who approved which
-phase and with which signature, what may stay without a verdict, who paused it or
-unlocked its devices, and what it came to. Each entry names the sum of the one before.`,
+		Use: "audit", Short: "Show and verify the audit trail of a run", Args: known, RunE: helps,
+		Long: `audit shows the trail of a run: start and plan, approvals with signatures, accepted
+results, pauses, unlocks and the outcome, each with the person. Each entry contains the
+checksum of the previous one.`,
 	}
 	verify := &cobra.Command{
-		Use: "verify [RUN|FILE]", Short: "Check that the trail of a run is whole, and who signed", Args: counted(cobra.MaximumNArgs(1)),
-		Long: `verify checks the trail of the latest run, of RUN, or of a FILE that export has
-written: that no entry was changed, left out or put in, and, of a run that is kept
-here, that it ends with the state which that is in. It prints the sum of the last entry;
-who notes it can tell later whether entries were taken off the end. It exits 3 where the
-trail is not whole.
+		Use: "verify [RUN|FILE]", Short: "Verify the trail of a run and its signatures", Args: counted(cobra.MaximumNArgs(1)),
+		Long: `verify checks the trail of the latest run, of RUN, or of a FILE written by export. It
+detects changed, removed and inserted entries. For a stored run it also compares the end
+of the trail with the state of the run. It prints the checksum of the last entry; keep
+it elsewhere to detect entries removed from the end. It exits with 3 if the trail is not
+intact.
 
-Entries without a signature are marked as claims: a trail is a chain of sums without a key,
-and anybody who may write to the store can write another one. With --signers, verify checks
-by that list who signed the approvals in it, that each phase has as many as the plan asks
-for, and that every phase which passed has them. Name the list of signers that the run
-began with.`,
+Entries without a signature are marked as claims: the checksums use no key, so a user
+with write access to the store can write another trail. With --signers, verify checks
+the signatures of approvals against that list, the number of approvals that the plan
+requires, and that every passed phase has them. Use the list of signers with which the
+run began.`,
 		RunE: aud.out.does(aud.auditVerify),
 	}
 	s := verify.Flags()
-	s.StringVar(&aud.approvers.approvals.signers, "signers", "", "check who signed by this list: an ALLOWED_SIGNERS file outside of the repository, or COMMIT:PATH (also WEFT_SIGNERS)")
-	s.StringArrayVar(&aud.approvers.approvals.authors, "author", nil, "with --signers: who wrote what was rolled out (also WEFT_AUTHORS, by commas; else as the run recorded it); may be repeated")
+	s.StringVar(&aud.approvers.approvals.signers, "signers", "", "verify signatures against this list: an ALLOWED_SIGNERS file outside the repository, or COMMIT:PATH (also WEFT_SIGNERS)")
+	s.StringArrayVar(&aud.approvers.approvals.authors, "author", nil, "with --signers: authors of the change (also WEFT_AUTHORS, comma-separated; default: recorded by the run); may be repeated")
 	cmd.AddCommand(verify, &cobra.Command{
 		Use: "export [RUN]", Short: "Write the trail of a run as JSON lines", Args: counted(cobra.MaximumNArgs(1)), Annotations: noEvents(),
-		Long: `export writes the trail of the latest run, or of RUN: one entry a line, which verify
-and every reader of JSON lines takes.`,
+		Long: `export writes the trail of the latest run, or of RUN, as one JSON object per line. The
+output can be verified with weft audit verify.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			lines, _, err := aud.trailOf(cmd.Context(), args)
 			if err != nil {

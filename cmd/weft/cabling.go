@@ -20,11 +20,11 @@ type cablingCommand struct {
 
 func (cab *cablingCommand) command() *cobra.Command {
 	return &cobra.Command{
-		Use: "cabling", Short: "Prove that cables are where the links say, and say which plugs to swap", Args: exactly(),
-		Long: `cabling asks every managed switch whom it hears with LLDP on the ports that links
-name, and compares that with the NICs and switches that are declared there. For
-wrong plugs it says what to swap. A port where nobody is heard proves nothing, and
-nor does an answer that is not understood.`,
+		Use: "cabling", Short: "Compare cables with the declared links, and name the plugs to swap", Args: exactly(),
+		Long: `cabling reads the LLDP neighbours of every managed switch on the ports of link blocks,
+and compares them with the declared NICs and switches. For wrong plugs it prints which
+ones to swap. A port without a neighbour, and output that weft does not understand,
+neither confirm nor contradict a link.`,
 		RunE: cab.out.does(func(ctx context.Context, _ []string) error {
 			p, err := cab.fabric.visit()
 			if err != nil {

@@ -28,11 +28,11 @@ type catalogueCommand struct {
 
 func (cat *catalogueCommand) command() *cobra.Command {
 	return &cobra.Command{
-		Use: "catalogue [FAMILY]", Short: "Show what weft knows about hardware, with sources; no network",
-		Long: `catalogue prints the hardware that weft knows: servers, nics, switches or arrays,
-or all of them. Numbers in the last column are the sources below the table. A
-value marked ? has no source, and weft only warns on it; - is not known. What
-is not in the catalogue works as well: weft then asks the device.`,
+		Use: "catalogue [FAMILY]", Short: "Show the hardware catalogue with its sources; no network",
+		Long: `catalogue prints the hardware that weft knows: servers, nics, switches, arrays, or all of
+them. Numbers in the last column refer to the sources below the table. A value marked ?
+has no source and only causes warnings; - means unknown. Hardware that is not in the
+catalogue works as well; weft then reads the values from the device.`,
 		ValidArgs: families(),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && !slices.Contains(families(), args[0]) {

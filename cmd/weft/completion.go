@@ -23,9 +23,9 @@ func (c *completionCommand) command(root *cobra.Command) *cobra.Command {
 		"powershell": func() error { return root.GenPowerShellCompletionWithDesc(c.out.stdout) },
 	}
 	return &cobra.Command{
-		Use: "completion bash|zsh|fish|powershell", Short: "Print what makes a shell complete weft's commands",
-		Long: `completion prints a script for a shell; bash needs its bash-completion package, too.
-To use it now and in every shell to come:
+		Use: "completion bash|zsh|fish|powershell", Short: "Print a shell completion script",
+		Long: `completion prints a completion script for a shell. bash needs its bash-completion
+package. To enable completion now, and in every new shell:
 
   bash        source <(weft completion bash)             # and this line in ~/.bashrc
   zsh         source <(weft completion zsh)              # and this line in ~/.zshrc, after compinit

@@ -30,18 +30,16 @@ type consoleCommand struct {
 func (con *consoleCommand) command() *cobra.Command {
 	var expr string
 	cmd := &cobra.Command{
-		Use: "console", Short: "Compute expressions against the files; no network", Args: exactly(),
-		Long: `console computes expressions as attributes in the files would be: functions, var.x,
-local.x and blocks such as server.node["st1"].rnic.p0.address. It prints values in
-HCL syntax, a reference as its address, and never what is sensitive. What devices
-tell, such as live_paths, is not known here. In a directory without *.weft.hcl
-there are functions only.
+		Use: "console", Short: "Evaluate expressions against the files; no network", Args: exactly(),
+		Long: `console evaluates expressions as in the files: functions, var.x, local.x and blocks such
+as server.node["st1"].rnic.p0.address. It prints values in HCL syntax and references as
+addresses, and never prints sensitive values. Values from devices, such as live_paths,
+are unknown here. In a directory without *.weft.hcl only functions are available.
 
-Without --eval it reads one expression a line from standard input, up to its end
-or the line exit. An error does not stop it; unless a person is typing, the exit
-code is 1 after one.
+Without --eval it reads one expression per line from standard input, until the end or
+the line exit. It continues after an error. In non-interactive use it then exits with 1.
 
-With --json standard output has one value in JSON a line, and events are on
+With --json, standard output contains one JSON value per line, and events are written to
 standard error.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c := &console{consoleCommand: con, shown: con.out.stdout, source: "--eval"}
@@ -60,7 +58,7 @@ standard error.`,
 			return c.session()
 		},
 	}
-	cmd.Flags().StringVar(&expr, "eval", "", "the one expression to compute")
+	cmd.Flags().StringVar(&expr, "eval", "", "evaluate this expression only")
 	completeFlag(cmd, "eval")
 	return cmd
 }

@@ -49,28 +49,28 @@ type discoverCommand struct {
 func (c *discoverCommand) command() *cobra.Command {
 	var f discoverFlags
 	cmd := &cobra.Command{
-		Use: "discover", Short: "Write the files of what stands in a rack, and prove that they change nothing", Args: exactly(),
-		Long: `discover asks switches (--seed) and servers (--hosts, --hosts-from) what they are and
-what they carry, matches the ends of their cables, and writes main, fabric, hosts
-and storage.weft.hcl into --out. It changes nothing on devices, and speaks to none
-that is not named: whom switches hear besides is listed. --stay-in names a network:
-switches in it are followed that announce themselves with LLDP, --depth cables far.
-Servers are never followed.
+		Use: "discover", Short: "Write the files of an existing rack, and check that a plan with them is empty", Args: exactly(),
+		Long: `discover queries switches (--seed) and servers (--hosts, --hosts-from), matches the ends
+of their cables, and writes main, fabric, hosts and storage.weft.hcl into --out. It
+changes nothing on devices. It contacts only named devices and lists other neighbours.
+With --stay-in it follows LLDP to switches whose management address is in that network,
+up to --depth cables. It never follows LLDP to servers.
 
-What is written is proven first: it validates, and a plan with it changes nothing.
-What would change something is left out and told as a finding; --want keeps it, so
-that weft plan shows the mending. Where that does not do, nothing is written. Where
-weft never was, the first apply begins a ledger on the servers, which plan lists.
+discover checks the result before it writes: the files validate, and a plan with them
+changes nothing. It omits settings that would cause a change and reports them as
+findings. --want keeps them, so that weft plan shows the repair. If changes remain,
+nothing is written. On servers that weft never managed, the first apply creates a
+ledger, which the plan lists.
 
-Where --out holds files of weft, discovered.weft.hcl is written beside them, with what
-they do not have; nothing in them is changed. What has to stand in one of their blocks
-is told, with the lines to add and the place where they go.
+If --out contains weft files, discover writes missing blocks to discovered.weft.hcl and
+changes no existing file. For settings inside existing blocks it prints the lines to
+add, with file and line number.
 
-Logins are those of connection "default" and of the credentials of the files in
---chdir, where there are any, else --user and the passwords in WEFT_SWITCH_PASSWORD and
-WEFT_VCENTER_PASSWORD; the files name these variables and hold no secret. Where not
-everybody is the same, --user esxi=root --user switch=netops says who logs in to servers
-of a system, switches and vCenters; a column user, or ansible_user, to one server.`,
+Logins come from connection "default" and the credentials of the files in --chdir. If
+there are no files, they come from --user and the passwords in WEFT_SWITCH_PASSWORD and
+WEFT_VCENTER_PASSWORD. The written files refer to these variables and contain no secret.
+--user esxi=root --user switch=netops sets the login per system. A column user, or
+ansible_user, sets it for one server.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.out.begin(cmd)
 			if cmd.Flags().Changed("depth") && len(f.stayIn) == 0 {
@@ -80,19 +80,19 @@ of a system, switches and vCenters; a column user, or ansible_user, to one serve
 		},
 	}
 	s := cmd.Flags()
-	s.Var((*words)(&f.seeds), "seed", "a switch to ask, by name or address; may be repeated")
-	s.Var((*words)(&f.hosts), "hosts", "servers to ask, between commas; may be repeated")
+	s.Var((*words)(&f.seeds), "seed", "switch to query, by name or address; may be repeated")
+	s.Var((*words)(&f.hosts), "hosts", "servers to query, comma-separated; may be repeated")
 	s.StringArrayVar(&f.hostsFrom, "hosts-from", nil, "servers from csv:FILE, ansible:FILE or netbox:URL; may be repeated")
-	s.StringVar(&f.out, "out", "", "the directory to write into; made when it is not there")
-	s.StringVar(&f.owner, "owner", "", "the name of the owner (default: the one that left traces, else site)")
-	s.BoolVar(&f.want, "want", false, "keep what the fabric asks for also where a device does otherwise")
-	s.Var((*words)(&f.stayIn), "stay-in", "follow switches that say with LLDP that they are managed at an address of this network: 192.0.2.0/24; may be repeated")
-	s.IntVar(&f.depth, "depth", 3, "how many cables far switches are followed; needs --stay-in")
-	s.Var((*words)(&f.only), "only", "ask and write only these: switch, server, nvme (default: all)")
-	s.Var((*words)(&f.vcenters), "vcenter", "a vCenter to ask, as HOST[:PORT], with =SHA256 of its certificate where no authority that this machine trusts has signed it; may be repeated")
+	s.StringVar(&f.out, "out", "", "output directory, created if missing")
+	s.StringVar(&f.owner, "owner", "", "name of the owner (default: the owner found on devices, else site)")
+	s.BoolVar(&f.want, "want", false, "keep settings that the fabric requires even if a device differs")
+	s.Var((*words)(&f.stayIn), "stay-in", "follow LLDP to switches with a management address in this network: 192.0.2.0/24; may be repeated")
+	s.IntVar(&f.depth, "depth", 3, "number of cables to follow from a seed; needs --stay-in")
+	s.Var((*words)(&f.only), "only", "query and write only these: switch, server, nvme (default: all)")
+	s.Var((*words)(&f.vcenters), "vcenter", "vCenter to query, as HOST[:PORT]; append =SHA256 of its certificate if no trusted authority signed it; may be repeated")
 	s.Var(&f.users, "user", "who logs in to servers (default: as ~/.ssh/config says), or SYSTEM=NAME: "+strings.Join(userSystems(), ", ")+"; may be repeated")
-	s.StringVar(&f.login.Become, "become", "sudo", "how root is become on servers: sudo, weft-read, or nothing")
-	s.StringVar(&f.login.SwitchUser, "switch-user", "", "who logs in to switches, as --user switch=NAME (default: --user)")
+	s.StringVar(&f.login.Become, "become", "sudo", "privilege escalation on servers: sudo, weft-read, or empty for none")
+	s.StringVar(&f.login.SwitchUser, "switch-user", "", "login for switches, same as --user switch=NAME (default: --user)")
 	return cmd
 }
 

@@ -65,18 +65,16 @@ type doctorCommand struct {
 func (doc *doctorCommand) command() *cobra.Command {
 	var f doctorFlags
 	cmd := &cobra.Command{
-		Use: "doctor [SELECTOR...]", Short: "Say what is wrong with servers, NICs, switches and paths; changes nothing",
-		Long: `doctor reads every device once and judges what it says by a catalogue of numbered
-checks: PCIe, firmware, links, MTU, priorities that pause, DSCPs, ECN, RDMA, kernels,
-NVMe, GPUs, file systems. Each finding has its place, what was read, the limit and where that comes from,
-and what to do; weft explain WD-QOS-01 tells more. Where files say nothing, devices are
-compared with their peers. What could not be read is listed as not known, never as fine.
+		Use: "doctor [SELECTOR...]", Short: "Check servers, NICs, switches and paths; changes nothing",
+		Long: `doctor reads every device once and judges it by a catalogue of numbered checks: PCIe,
+firmware, links, MTU, PFC, DSCPs, ECN, RDMA, kernels, NVMe, GPUs and file systems. Each
+finding names its place, the value, the limit with its source, and the remedy; weft
+explain WD-QOS-01 explains a check. Without a declared value, devices are compared with
+their peers. Data that could not be read is listed as unknown, never as a pass.
 
-Without files it takes --hosts and --switches, each switch as OS:HOST; passwords of
-switches come from WEFT_SWITCH_PASSWORD then. Counters that only say something when
-they grow are judged with --watch, which reads twice.
-
-` + selectorHelp,
+Without files, use --hosts and --switches, each switch as OS:HOST. Switch passwords then
+come from WEFT_SWITCH_PASSWORD. Checks of growing counters need --watch, which reads
+twice.` + selectorHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.users.into(&f.login); err != nil {
 				return err
@@ -100,18 +98,18 @@ they grow are judged with --watch, which reads twice.
 	}
 	s := cmd.Flags()
 	s.StringVar(&f.format, "format", "text", "how to write the report: "+strings.Join(doctorFormats[:], ", ")+"; not with --json, which writes events")
-	s.StringArrayVar(&f.ignore, "ignore", nil, "ID=REASON: set findings of a check apart; may be repeated")
-	s.DurationVar(&f.watch, "watch", 0, "read again after this time, and judge what grew")
-	s.Var((*words)(&f.hosts), "hosts", "servers to ask, between commas, instead of those of the files; esxi:HOST is one with ESXi, windows:HOST one with Windows")
+	s.StringArrayVar(&f.ignore, "ignore", nil, "ID=REASON: ignore the findings of a check; may be repeated")
+	s.DurationVar(&f.watch, "watch", 0, "read again after this time, and judge growing counters")
+	s.Var((*words)(&f.hosts), "hosts", "servers to query in place of the files, comma-separated; prefix esxi: or windows: for these systems")
 	s.Var((*words)(&f.switches), "switches", "switches to ask, each as OS:HOST; OS is "+strings.Join(systems.Names(), " or "))
-	s.BoolVar(&f.assess, "assess", false, "instead: what servers, switches and arrays are fit for, the RDMA that all share, and a pair to pilot with")
-	s.BoolVar(&f.fix, "fix", false, "also plan what of the files mends findings; nothing is changed")
-	s.StringVar(&f.out, "out", "", "with --fix: save that plan for weft apply")
+	s.BoolVar(&f.assess, "assess", false, "instead: list the suitability of servers, switches and arrays, the common RDMA protocol, and a pair for a pilot")
+	s.BoolVar(&f.fix, "fix", false, "also plan the repairs that the files describe; changes nothing")
+	s.StringVar(&f.out, "out", "", "with --fix: save the plan for weft apply")
 	output(s, "out")
-	s.BoolVar(&f.rights, "privileges", false, "instead: list what logins on servers and switches need; asks no device")
-	s.BoolVar(&f.reader, "reader", false, "instead: print the program that reads as root for logins with become = \"weft-read\"; asks no device")
-	s.StringVar(&f.become, "become", "sudo", "how root is become on --hosts: sudo, weft-read, or nothing")
-	s.Var((*words)(&f.arrays), "arrays", "with --assess: storage arrays by their id in weft catalogue, between commas")
+	s.BoolVar(&f.rights, "privileges", false, "instead: list the privileges that logins need; no network")
+	s.BoolVar(&f.reader, "reader", false, "instead: print the root program for logins with become = \"weft-read\"; no network")
+	s.StringVar(&f.become, "become", "sudo", "privilege escalation on --hosts: sudo, weft-read, or empty for none")
+	s.Var((*words)(&f.arrays), "arrays", "with --assess: storage arrays by their ID in weft catalogue, comma-separated")
 	s.Var(&f.users, "user", "who logs in to --hosts and --switches (default: as ~/.ssh/config says), or SYSTEM=NAME: "+strings.Join(userSystems(), ", ")+"; may be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(doctorFormats[:], cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("ignore", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -20,19 +20,21 @@ type driftCommand struct {
 func (c *driftCommand) command() *cobra.Command {
 	var f planFlags
 	cmd := &cobra.Command{
-		Use: "drift", Short: "Show drift: what changed on devices since weft applied it", Args: exactly(),
-		Long: `drift compares what weft applied, which every server remembers in its ledger,
-with what is there now; a switch has kept a copy of its configuration as that was
-proven. What the files declare and nobody has applied yet is no drift: weft plan
-shows that. Where a switch has lost that copy, all that carries weft's name and
-differs has drifted. It changes nothing, and exits 2 when there is any.
-A resource that weft has applied and that cannot be set right now, as where another
-policy has taken its place, has drifted too; conflicts over what weft has never applied
-are listed apart. --out saves the plan that sets right what has drifted, and nothing else.`,
+		Use: "drift", Short: "Show changes on devices since weft applied them", Args: exactly(),
+		Long: `drift compares the state that weft applied with the current state of devices. Servers
+keep the applied state in their ledger, and switches keep a copy of the verified
+configuration. If a switch lost that copy, every difference in lines with weft's name
+counts as drift. Declared changes that were never applied are not drift; weft plan shows
+them.
+
+drift changes nothing on devices, and exits with 2 if it finds drift. A resource that
+weft applied and cannot repair now, for example because another policy replaced it,
+counts as drift. Conflicts over resources that weft never applied are listed separately.
+--out saves a plan that repairs the drift and nothing else.`,
 		RunE: c.out.does(func(ctx context.Context, _ []string) error { return c.drift(ctx, f) }),
 	}
 	f.scope(cmd)
-	cmd.Flags().StringVar(&f.out, "out", "", "save the plan that sets it right, for weft apply")
+	cmd.Flags().StringVar(&f.out, "out", "", "save a plan that repairs the drift, for weft apply")
 	output(cmd.Flags(), "out")
 	return cmd
 }

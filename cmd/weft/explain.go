@@ -29,9 +29,9 @@ type explainCommand struct {
 func (exp *explainCommand) command() *cobra.Command {
 	return &cobra.Command{
 		Use: "explain [CODE]", Short: "Explain a code such as WF-NET-001; no network",
-		Long: `explain prints the page of a code: what the problem is, why it matters and how
-to mend it. Without a code it lists them all. privileges, in place of a code, lists what
-logins on servers and switches need.`,
+		Long: `explain prints the page of a code: the problem, its effect and the fix. Without a code it
+lists all codes. privileges in place of a code lists the privileges that logins need on
+servers and switches.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage(fmt.Errorf("usage: weft explain [CODE]"))

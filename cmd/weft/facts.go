@@ -30,19 +30,19 @@ type factsCommand struct {
 
 func (c *factsCommand) command() *cobra.Command {
 	return &cobra.Command{
-		Use: "facts [SELECTOR...]", Short: "Ask devices what they are, and compare that with the files",
-		Long: `facts asks switches and servers for their model, serial and software, switches
-for whom they hear with LLDP, and servers for all of their NICs: card, PCIe lanes,
-NUMA node, driver, firmware, link and RDMA device; --json has their addresses, too.
-A vCenter tells its hosts, their NICs and whose uplinks those are.
-It changes nothing on them, and keeps what they say for weft report. Those that no rnic declares have no name. A port that switches
-hear is called as the interface of the server that has it, where that was asked, too.
+		Use: "facts [SELECTOR...]", Short: "Read the hardware of devices, and compare it with the files",
+		Long: `facts reads the model, serial number and software of switches and servers, the LLDP
+neighbours of switches, and all NICs of servers: card, PCIe lanes, NUMA node, driver,
+firmware, link and RDMA device. --json adds their addresses. A vCenter reports its
+hosts, their NICs and their uplinks. facts changes nothing on devices, and stores the
+result for weft report.
 
-What speaks against the files stands below. plan says the same: what a source in
-the catalogue proves to be impossible is refused there (✗), all else is a warning
-(!), such as a card that runs with half of its lanes.
+NICs without an rnic block have no name. The neighbour of a switch port is shown with the
+interface name of its server, if that server was queried.
 
-` + selectorHelp,
+Contradictions to the files are listed at the end, as in weft plan. Facts that the
+catalogue proves impossible are refused there (✗); all others are warnings (!), such as
+a card that uses half of its PCIe lanes.` + selectorHelp,
 		RunE: c.out.does(c.facts),
 	}
 }

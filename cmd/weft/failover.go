@@ -33,17 +33,16 @@ type failoverCommand struct {
 func (fai *failoverCommand) command() *cobra.Command {
 	var allowed []string
 	cmd := &cobra.Command{
-		Use: "failover", Short: "Cut one plane of an initiator, and measure for how long I/O stands still", Args: exactly(),
-		Long: `failover takes the link of a NIC of an initiator's server down while weft's own
-probe reads over all planes, brings it back, and judges the longest that a read
-took: at most the keep-alive and one try to connect again.
+		Use: "failover", Short: "Cut one plane of an initiator, and measure how long I/O stops", Args: exactly(),
+		Long: `failover takes down the link of one NIC of an initiator while weft's probe reads over all
+planes, and restores the link. It judges the longest read against the keep-alive timeout
+plus one reconnect attempt.
 
-It DISTURBS what runs on that server: the kernel's own connections lose that path,
-too. So it cuts only what --allow-cut names, and nothing where fewer than two paths
-of the kernel are live. A NIC with RDMA in software keeps its link and drops what
-comes in: the kernel's could not connect again after a link that went down. A timer
-on the server, armed before, brings the link back whatever becomes of weft. Without
---allow-cut it lists what could be cut.`,
+It DISTURBS the server: the kernel's own connections lose that path as well. It cuts only
+the NIC of --allow-cut, and refuses if fewer than two paths of the kernel are live. A NIC
+with software RDMA keeps its link and drops incoming packets, because the kernel could
+not reconnect after a link loss. Before the cut, a timer on the server is armed, which
+restores the link even if weft dies. Without --allow-cut, failover lists the candidates.`,
 		RunE: fai.out.does(func(ctx context.Context, _ []string) error {
 			m, err := fai.project.load()
 			if err != nil {

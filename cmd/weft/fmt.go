@@ -36,17 +36,15 @@ type fmtCommand struct {
 func (c *fmtCommand) command() *cobra.Command {
 	var f fmtFlags
 	cmd := &cobra.Command{
-		Use: "fmt [PATH…]", Short: "Put files into the canonical layout; no network",
-		Long: `fmt lays out *.weft.hcl and *.weftvars the way weft's own examples are: only white
-space changes. It prints the names of the files that it changed. A PATH is a file
-or a directory, below --chdir; without one it is --chdir itself; - reads from
-standard input and writes to standard output.
+		Use: "fmt [PATH…]", Short: "Format files; no network",
+		Long: `fmt formats *.weft.hcl and *.weftvars in the style of weft's examples; it changes only
+white space. It prints the names of changed files. A PATH is a file or a directory below
+--chdir; the default is --chdir. - reads standard input and writes standard output.
 
---check changes nothing and exits 1 when a file would change. --diff prints the
-changes instead of the names; in *.weftvars values are shown as …, since they may
-be sensitive. When a file is broken, all that is wrong is said and no file is
-changed. Names that begin with a dot and symbolic links to directories are passed
-over.`,
+--check changes nothing, and exits with 1 if a file would change. --diff prints the
+changes in place of the names; values in *.weftvars are shown as …, because they may be
+sensitive. If a file is invalid, fmt prints all errors and changes no file. It skips
+names that begin with a dot, and symbolic links to directories.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "-" {
 				return c.formatInput(f)
@@ -58,9 +56,9 @@ over.`,
 			return []string{"hcl", "weftvars"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 	}
-	cmd.Flags().BoolVar(&f.check, "check", false, "change nothing; exit 1 when a file would change")
+	cmd.Flags().BoolVar(&f.check, "check", false, "change nothing; exit 1 if a file would change")
 	cmd.Flags().BoolVar(&f.diff, "diff", false, "show the changes")
-	cmd.Flags().BoolVar(&f.recursive, "recursive", false, "also the directories below")
+	cmd.Flags().BoolVar(&f.recursive, "recursive", false, "include subdirectories")
 	return cmd
 }
 

@@ -22,11 +22,12 @@ func (c *graphCommand) command() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use: "graph", Short: "Show planes, links and paths; no network", Args: exactly(),
-		Long: `graph shows what the files join with what: planes with their switches and cables,
-servers with their addresses, and how each initiator reaches its targets on each
-plane. dot is for Graphviz, mermaid for Markdown.
+		Long: `graph shows planes with their switches and cables, servers with their addresses, and the
+paths of each initiator to its targets on each plane. dot is for Graphviz, mermaid for
+Markdown.
 
-With --json standard output is one object, and events are on standard error.`,
+With --json, standard output contains one object, and events are written to standard
+error.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := c.out.stdout
 			if c.opts.json {

@@ -27,9 +27,9 @@ type hubCommand struct {
 
 func (a *hubCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "hub", Short: "A server that keeps runs for people, pipelines and workers together",
-		Long: `hub is NATS JetStream inside weft: the store of runs that several machines share.
-Its directory is all of it. What it acknowledges is on disk.`,
+		Use: "hub", Short: "Run a server that stores runs for people, pipelines and workers",
+		Long: `hub is NATS JetStream inside weft: a store of runs that several machines share. All its
+data is in one directory. It syncs every change to disk before it acknowledges it.`,
 		Args: known, RunE: helps,
 	}
 	var dir string
@@ -49,13 +49,13 @@ func placed(dir string) (*hub.Place, error) {
 func (a *hubCommand) hubInit(dir *string) *cobra.Command {
 	f := hub.Founding{}
 	cmd := &cobra.Command{
-		Use: "init", Short: "Make the directory of a hub's server", Args: exactly(),
-		Long: `init makes a hub: an authority of its own, a certificate for the server, and the key
-of its administrator. Nothing of it leaves the directory, whose files only you can
-read. --host is where others reach it; it stands in the certificate and in credentials.
+		Use: "init", Short: "Create the directory of a hub server", Args: exactly(),
+		Long: `init creates a hub: its own authority, a certificate for the server, and the key of its
+administrator. All of them stay in the directory, whose files are readable by you only.
+--host is the address for clients; it is part of the certificate and of credentials.
 
-For a hub of three servers, make the second and the third with --like and the first
-one's directory, and carry each to its machine.`,
+For a hub of three servers, create the second and third with --like and the directory of
+the first, and copy each directory to its machine.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if *dir == "" {
 				return usage(errors.New("--dir: name a directory to make"))
@@ -69,7 +69,7 @@ one's directory, and carry each to its machine.`,
 		},
 	}
 	s := cmd.Flags()
-	s.StringArrayVar(&f.Hosts, "host", nil, "name or address at which others reach the server, with a port or not (may be repeated)")
+	s.StringArrayVar(&f.Hosts, "host", nil, "name or address of the server for clients, with an optional port (may be repeated)")
 	s.StringVar(&f.Name, "name", "hub1", "name of the server within the hub")
 	s.StringVar(&f.Like, "like", "", "directory of another server of the same hub")
 	s.BoolVar(&f.Plain, "plain", false, "without TLS, for this machine alone")
@@ -143,7 +143,7 @@ token that lets one browser in.`,
 	f := cmd.Flags()
 	shown.flags(f, "", "show the runs of all owners to browsers at this address, like 127.0.0.1:8080")
 	f.StringVar(&how.Listen, "listen", "127.0.0.1:"+hub.Port, "address and port for clients; port 0 takes a free one")
-	f.StringVar(&how.Cert, "tls-cert", "", "certificate that clients are shown, in place of the hub's own")
+	f.StringVar(&how.Cert, "tls-cert", "", "certificate for clients, in place of the hub's own")
 	f.StringVar(&how.Key, "tls-key", "", "its key")
 	f.StringVar(&how.Cluster, "cluster", "", "address and port for the other servers of the hub")
 	f.StringVar(&documents, "max-documents", "", "most documents of each owner, as 512MB or 2GB (default: an eighth of the disk, at most 1 GiB)")
@@ -231,10 +231,10 @@ func asAdmin(dir string, do func(*hub.Session) error) error {
 
 func (a *hubCommand) hubStatus(dir *string) *cobra.Command {
 	return &cobra.Command{
-		Use: "status", Short: "Show how a hub is", Args: exactly(),
-		Long: `status asks a hub that is served on this machine how it is: its servers, whose runs it
-keeps, whether each server has all of them, and whether there is room for more. A server
-that lacks something, a full disk and a full store make the exit code 3.`,
+		Use: "status", Short: "Show the state of a hub", Args: exactly(),
+		Long: `status queries a hub on this machine: its servers, its owners, whether each server has all
+data, and the free space. It exits with 3 if a server lacks data, or if a disk or store
+is full.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := placed(*dir)
 			if err != nil {
@@ -289,10 +289,10 @@ func (a *hubCommand) showHub(s *hub.Status) error {
 
 func (a *hubCommand) hubBackup(dir *string) *cobra.Command {
 	return &cobra.Command{
-		Use: "backup DIR", Short: "Copy what a hub keeps to a new directory", Args: exactly("DIR"),
-		Long: `backup copies documents, blobs and the public keys of credentials, while the hub goes
-on. Each document is as it was at some moment of it. Leases are not copied, nor any
-secret: keep admin.creds and tls of the hub's directory where you keep keys.`,
+		Use: "backup DIR", Short: "Copy the data of a hub to a new directory", Args: exactly("DIR"),
+		Long: `backup copies documents, blobs and the public keys of credentials while the hub runs. Each
+document has the state of some moment during the backup. Leases and secrets are not
+copied: store admin.creds and tls of the hub's directory with your keys.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return asAdmin(*dir, func(s *hub.Session) error { return a.copied(s.Backup(cmd.Context(), args[0])) })
 		},
@@ -301,11 +301,11 @@ secret: keep admin.creds and tls of the hub's directory where you keep keys.`,
 
 func (a *hubCommand) hubImport(dir *string) *cobra.Command {
 	return &cobra.Command{
-		Use: "import DIR", Short: "Put a backup into a hub", Args: exactly("DIR"),
-		Long: `import puts what weft hub backup wrote into a hub that has none of it, or the same. A
-document that differs is refused before anything of its owner is written. Tokens then
-rise above all that were given before. Credentials that were revoked since the backup are
-good again: revoke them once more.`,
+		Use: "import DIR", Short: "Restore a backup into a hub", Args: exactly("DIR"),
+		Long: `import restores the output of weft hub backup into a hub that has none of its data, or the
+same data. If a document differs, nothing of its owner is written. Fencing tokens then
+continue above all previous ones. Restoring a backup re-enables credentials that were
+revoked after it was taken. Revoke them again.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return asAdmin(*dir, func(s *hub.Session) error { return a.copied(s.Import(cmd.Context(), args[0])) })
 		},

@@ -13,9 +13,9 @@ import (
 
 func (a *hubCommand) hubCredential(dir *string) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "credential", Short: "Who may use a hub: list, add, revoke", Args: known,
-		Long: `credential lists who may use a hub. add makes a credential, revoke ends one. All of it
-works while the hub runs, on every server of it, and while it does not.`,
+		Use: "credential", Short: "List, add and revoke credentials", Args: known,
+		Long: `credential lists the credentials of a hub. add creates a credential, and revoke ends one.
+All of them work while the hub runs, on each of its servers, and while it is stopped.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return asAdmin(*dir, func(s *hub.Session) error { return a.members(cmd.Context(), s) })
 		},
@@ -27,13 +27,13 @@ works while the hub runs, on every server of it, and while it does not.`,
 func (a *hubCommand) credentialAdd(dir *string) *cobra.Command {
 	var out, kind, site, owner string
 	cmd := &cobra.Command{
-		Use: "add NAME", Short: "Make a credential", Args: exactly("NAME"),
-		Long: `add makes a credential for the runs of one owner, which is the name in weft { name = … }.
-A person or a pipeline may read and change all of them. A worker of a --site reads all,
-and changes what is below site/SITE and record/RUN/site/SITE; it deletes no blobs.
+		Use: "add NAME", Short: "Create a credential", Args: exactly("NAME"),
+		Long: `add creates a credential for the runs of one owner, the name in weft { name = … }. A
+person or a pipeline may read and change all of them. A worker of a --site reads all,
+changes documents below site/SITE and record/RUN/site/SITE, and deletes no blobs.
 
-The file has all that is needed to use the hub: hand it to whom it is for, and to
-nobody else. Who has it is taken for them. It is made once: weft keeps its public key.`,
+The file contains everything that a client needs. Give it to its user only: any holder of
+the file has the access of that user. It is created once; weft keeps its public key.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
 				return usage(errors.New("--out: name the file to write, which only you can read"))
@@ -63,19 +63,19 @@ nobody else. Who has it is taken for them. It is made once: weft keeps its publi
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&owner, "owner", "", "whose runs: the name in weft { name = … }")
+	f.StringVar(&owner, "owner", "", "owner of the runs: the name in weft { name = … }")
 	f.StringVar(&kind, "kind", string(hub.Person), "person, pipeline or worker")
-	f.StringVar(&site, "site", "", "of a worker")
-	f.StringVar(&out, "out", "", "file to write, which must not be there")
+	f.StringVar(&site, "site", "", "site of a worker")
+	f.StringVar(&out, "out", "", "new file to write")
 	output(f, "out")
 	return cmd
 }
 
 func (a *hubCommand) credentialRevoke(dir *string) *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke NAME", Short: "End a credential", Args: exactly("NAME"),
-		Long: `revoke ends a credential. Servers hang up on who has it, and say so; one that has not
-said so within half a minute makes the exit code 8.`,
+		Use: "revoke NAME", Short: "Revoke a credential", Args: exactly("NAME"),
+		Long: `revoke ends a credential. Servers close the connections that use it and confirm that. If a
+server does not confirm within half a minute, the exit code is 8.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return asAdmin(*dir, func(s *hub.Session) error {
 				effects, err := s.Revoke(cmd.Context(), args[0])

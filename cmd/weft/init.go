@@ -34,14 +34,14 @@ type initCommand struct {
 func (c *initCommand) command() *cobra.Command {
 	var template, from string
 	cmd := &cobra.Command{
-		Use: "init", Short: "Write files to start from: of an example, of a directory, or of a lab that is up", Args: initArgs,
-		Long: `init writes a complete example into --chdir, which it makes when it is not there,
-with a .gitignore unless there is one. It overwrites nothing: where a file of that
-name or another inventory is in the way, nothing is written. No device is asked.
+		Use: "init", Short: "Write initial files from an example, a directory or a running lab", Args: initArgs,
+		Long: `init writes a complete example into --chdir, and creates the directory if it is missing.
+It adds a .gitignore unless one exists. It overwrites nothing: if a file of that name or
+another inventory exists, nothing is written. No device is contacted.
 
---from DIR writes the files of weft that stand in that directory and below it, and
---from lab those of the devices of the lab that is up for --chdir, whose files need
-not be there any more: it asks them all, as weft discover does.
+--from DIR copies the weft files of a directory tree. --from lab writes the files of the
+devices in the running lab of --chdir; it queries them like weft discover and does not
+need the original files.
 
 Templates: ` + strings.Join(examples.Names(), ", "),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -57,7 +57,7 @@ Templates: ` + strings.Join(examples.Names(), ", "),
 			return c.writeTemplate(cmd.Context(), template)
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "", "begin with the files of this directory, or of the devices of the lab: lab")
+	cmd.Flags().StringVar(&from, "from", "", "copy the files of this directory, or use lab for the devices of the running lab")
 	cmd.Flags().StringVar(&template, "template", "pilot", "the example to write")
 	completeFlag(cmd, "template", examples.Names()...)
 	return cmd

@@ -17,13 +17,12 @@ import (
 func (a *labCommand) labGrammar() *cobra.Command {
 	return &cobra.Command{
 		Use: "grammar [OS]", Short: "Show every line that simulated switches accept, with its source; no lab needed",
-		Long: `grammar prints the lines that simulated switches accept, where each is typed, the
-form that takes it back, and what it rests on: output of a device, a manual, or
-what an operator published. A source that
-says SYNTHETIC was in that part never seen on a device. All else is refused as
-a device would refuse it; what is said then stands under the view "refusal".
+		Long: `grammar prints the lines that simulated switches accept, the mode of each line, its undo
+form and its source: output of a device, a manual, or a published configuration. Parts
+of a source marked SYNTHETIC were never recorded on a device. All other lines are
+refused like on a device; the view "refusal" lists the messages.
 
-In a line {a|b} is a choice, [a] may be left out, and <0-7> is a value.`,
+In a line {a|b} is a choice, [a] is optional, and <0-7> is a value.`,
 		ValidArgs: lab.SwitchOSes(),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && !slices.Contains(lab.SwitchOSes(), args[0]) {

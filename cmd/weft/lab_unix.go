@@ -25,12 +25,11 @@ import (
 
 func (a *labCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "lab", Short: "SIMULATED switches and servers for the files of this directory",
-		Long: `lab runs simulated devices for everything the files describe: switches that parse
-and print their own configuration, and servers on which weft's real agents run.
-With --real the servers are virtual machines with real kernels instead.
-They answer SSH on loopback. Nothing leaves this machine, and only --lab uses
-them.`,
+		Use: "lab", Short: "Run SIMULATED switches and servers for the files of this directory",
+		Long: `lab runs simulated devices for everything in the files: switches that parse and print
+their own configuration, and servers that run weft's real agents. With --real, the
+servers are virtual machines with real kernels. All of them answer SSH on loopback.
+Nothing leaves this machine, and only --lab uses them.`,
 		Args: known, RunE: helps,
 	}
 	cmd.AddCommand(a.labUp(), a.labStatus(), a.labSSH(), a.labDown(), a.labEdit(), a.labStop(), a.labGrammar())
@@ -45,16 +44,16 @@ func (a *labCommand) labUp() *cobra.Command {
 	var detach, real bool
 	cmd := &cobra.Command{
 		Use: "up", Short: "Start the lab", Args: exactly(),
-		Long: `up starts the lab and runs it until Ctrl-C, or with --detach in the background until
-weft lab down.
+		Long: `up starts the lab and runs it until Ctrl-C, or with --detach in the background until weft
+lab down.
 
-With --real every Linux server is a Debian guest under QEMU, with its cards at
-their PCI addresses and each plane a hub between them. Switches stay simulated:
-they count the frames that pass between the guests by class, and hold none up, so
-nothing here proves the MTU or the state of their ports. The data centre bridging
-and the pause of the cards are a STAND-IN that keeps settings; RDMA that they would do
-themselves is done by Soft-RoCE or Soft-iWARP. That needs Linux, root, QEMU and
-debootstrap; the first time the image is built, which takes some minutes.`,
+With --real, every Linux server is a Debian guest under QEMU, with its cards at their PCI
+addresses. Each plane is a hub between the guests. Switches stay simulated: they count
+the frames between the guests by class and block none, so the lab does not verify the MTU
+or the state of their ports. Data centre bridging and pause of the cards are a STAND-IN
+that only stores settings. Soft-RoCE or Soft-iWARP replaces hardware RDMA. --real needs
+Linux, root, QEMU and debootstrap. The first start builds the image, which takes some
+minutes.`,
 		RunE: a.out.does(func(ctx context.Context, _ []string) error {
 			if real {
 				if err := lab.Real(); err != nil {
@@ -145,7 +144,7 @@ func (a *labCommand) detach(ctx context.Context, real bool) error {
 
 func (a *labCommand) labStatus() *cobra.Command {
 	return &cobra.Command{
-		Use: "status", Short: "Show the devices of the lab, and what passed the planes of guests", Args: exactly(),
+		Use: "status", Short: "Show the devices of the lab, and the traffic of guests", Args: exactly(),
 		RunE: a.out.does(func(_ context.Context, _ []string) error {
 			devices, err := labctl.Status(a.opts.dir)
 			if err != nil {
@@ -216,7 +215,7 @@ func (a *labCommand) labDown() *cobra.Command {
 
 func (a *labCommand) labEdit() *cobra.Command {
 	return &cobra.Command{
-		Use: "edit HOST LINE…", Short: "Type configuration lines on a simulated switch, as another administrator would by hand",
+		Use: "edit HOST LINE…", Short: "Type configuration lines on a simulated switch, like an administrator by hand",
 		Args: counted(cobra.MinimumNArgs(2)),
 		RunE: a.out.does(func(_ context.Context, args []string) error {
 			if err := labctl.Edit(a.opts.dir, args[0], args[1:]...); err != nil {
@@ -229,8 +228,8 @@ func (a *labCommand) labEdit() *cobra.Command {
 
 func (a *labCommand) labStop() *cobra.Command {
 	return &cobra.Command{
-		Use: "fault HOST FAULT", Short: "Make something break on a simulated device",
-		Long: "fault makes something break on a simulated device, or mends it:\n\n  " + strings.Join(labctl.Faults(), "\n  ") +
+		Use: "fault HOST FAULT", Short: "Cause or repair a fault of a simulated device",
+		Long: "fault causes a fault of a simulated device, or repairs it:\n\n  " + strings.Join(labctl.Faults(), "\n  ") +
 			"\n\nOn a guest with a real kernel:\n\n  " + strings.Join(labctl.GuestFaults(), "\n  "),
 		Args: exactly("HOST", "FAULT"),
 		RunE: a.out.does(func(_ context.Context, args []string) error {

@@ -8,7 +8,7 @@ import (
 
 func (a *labCommand) command() *cobra.Command {
 	return &cobra.Command{
-		Use: "lab", Short: "SIMULATED switches and servers: not on Windows",
+		Use: "lab", Short: "Run SIMULATED switches and servers: not on Windows",
 		RunE: func(*cobra.Command, []string) error {
 			return errors.New("the lab runs on Linux, macOS and other Unix systems, not on Windows")
 		},
@@ -17,7 +17,7 @@ func (a *labCommand) command() *cobra.Command {
 
 func (c *rehearseCommand) command() *cobra.Command {
 	return &cobra.Command{
-		Use: "rehearse", Short: "Carry everything out on a twin first: not on Windows",
+		Use: "rehearse", Short: "Test the rollout on simulated copies: not on Windows",
 		RunE: func(*cobra.Command, []string) error {
 			return errors.New("rehearsals run on Linux, macOS and other Unix systems, not on Windows")
 		},

@@ -26,12 +26,12 @@ func (o *options) flags(f *pflag.FlagSet) {
 	f.StringVarP(&o.dir, "chdir", "C", ".", "directory with the *.weft.hcl files")
 	f.StringArrayVar(&o.vars, "var", nil, "set a variable: NAME=VALUE (may be repeated)")
 	f.StringArrayVar(&o.varFiles, "var-file", nil, "read variables from a file, relative to --chdir (may be repeated)")
-	f.BoolVar(&o.lab, "lab", false, "talk to the SIMULATED devices of weft lab up instead of the real ones")
-	f.StringVar(&o.where, "store", "", "where runs are kept: a credential of a hub, its URL, or a directory; else WEFT_STORE, the store block of the files, or .weft/store")
-	f.BoolVar(&o.json, "json", false, "write events as JSON lines to stdout, ending in run_summary; what only prints a document prints that as JSON")
+	f.BoolVar(&o.lab, "lab", false, "use the SIMULATED devices of weft lab up in place of the real ones")
+	f.StringVar(&o.where, "store", "", "store of runs: a hub credential, a hub URL, or a directory (default: WEFT_STORE, the store block of the files, or .weft/store)")
+	f.BoolVar(&o.json, "json", false, "write events as JSON lines to stdout, ending in run_summary; commands that print a document print it as JSON")
 	f.StringVar(&o.color, "color", "auto", "auto, always or never; NO_COLOR is honoured")
-	f.BoolVar(&o.verbose, "verbose", false, "list every finding, also where many have one cause; --json always does")
-	f.IntVar(&o.parallelism, "parallelism", 16, "devices worked on at once")
+	f.BoolVar(&o.verbose, "verbose", false, "list every finding, also those with a common cause; --json always does")
+	f.IntVar(&o.parallelism, "parallelism", 16, "number of devices to work on in parallel")
 }
 
 // place is the directory that holds .weft.

@@ -17,16 +17,16 @@ type planCommand struct {
 func (c *planCommand) command() *cobra.Command {
 	f := planFlags{cables: true}
 	cmd := &cobra.Command{
-		Use: "plan", Short: "Read every device and show what would change", Args: exactly(),
-		Long: `plan reads every device, compares it with the files and shows the difference.
-It changes nothing. What weft did before and the files no longer declare is
-reverted: only what weft itself created or changed, and only as long as
-nobody else has changed it since.
+		Use: "plan", Short: "Read every device and show the changes", Args: exactly(),
+		Long: `plan reads every device, compares it with the files and shows the changes. It changes
+nothing. Resources that weft applied and the files no longer declare are reverted. This
+applies only to resources that weft created or changed, and only if they are unchanged
+since.
 
-With --untrusted the files may be anybody's, as those of a pull request are: no
-device is asked, no program is run, and neither the environment nor a file outside
-of the directory is read. What is not known for that is said, and with
---detailed-exitcode the answer is 9 then, and never that nothing would change.`,
+With --untrusted the files may come from an untrusted source, such as a pull request:
+weft contacts no device, runs no program, and reads neither the environment nor files
+outside the directory. It lists the values that remain unknown. With
+--detailed-exitcode it then exits with 9, and never reports an empty plan.`,
 		RunE: c.out.does(func(ctx context.Context, _ []string) error {
 			if f.sign != "" && f.out == "" {
 				return usage(errors.New("--sign signs the plan that --out saves, which is missing"))
@@ -46,8 +46,8 @@ of the directory is read. What is not known for that is said, and with
 	cmd.Flags().StringVar(&f.out, "out", "", "save the plan to a file for weft apply and weft show")
 	output(cmd.Flags(), "out")
 	cmd.Flags().StringVar(&f.sign, "sign", "", "sign the saved plan with this SSH key (a file, or the public half of a key in the agent): FILE.sig")
-	cmd.Flags().BoolVar(&f.detailed, "detailed-exitcode", false, "exit 2 when there are changes")
-	cmd.Flags().BoolVar(&f.destroy, "destroy", false, "plan to remove everything that weft did")
+	cmd.Flags().BoolVar(&f.detailed, "detailed-exitcode", false, "exit 2 if there are changes")
+	cmd.Flags().BoolVar(&f.destroy, "destroy", false, "plan to revert everything that weft did")
 	c.opts.untrustedFlag(cmd)
 	return cmd
 }

@@ -49,13 +49,13 @@ type planFlags struct {
 // scope adds the flags that plan, apply and drift share.
 func (f *planFlags) scope(cmd *cobra.Command) {
 	s := cmd.Flags()
-	s.StringArrayVar(&f.target, "target", nil, "only this device, block or resource (device/kind.name), with what it needs; may be repeated")
-	s.StringArrayVar(&f.exclude, "exclude", nil, "not this device, block or resource, nor what needs it; may be repeated")
-	s.StringVar(&f.unreachable, "unreachable", "fail", "fail, or skip: go on without devices that cannot be reached, and what needs them")
-	s.StringVar(&f.maxImpact, "max-impact", "", "refuse a plan with a worse impact: none, traffic, link-flap, reboot or data-loss")
-	s.StringArrayVar(&f.allowDestroy, "allow-destroy", nil, "allow this resource (device/kind.name; * stands for a name or a key) to lose data: the plan keeps the names; may be repeated")
-	s.BoolVar(&f.show.Lines, "show-config", false, "also show the exact lines that would be sent, and their undo")
-	s.BoolVar(&f.show.Concise, "concise", false, "leave out devices that answered, and what is described without effect")
+	s.StringArrayVar(&f.target, "target", nil, "only this device, block or resource (device/kind.name), with its dependencies; may be repeated")
+	s.StringArrayVar(&f.exclude, "exclude", nil, "exclude this device, block or resource, and its dependents; may be repeated")
+	s.StringVar(&f.unreachable, "unreachable", "fail", "fail, or skip to continue without unreachable devices and their dependents")
+	s.StringVar(&f.maxImpact, "max-impact", "", "refuse a plan with a higher impact: none, traffic, link-flap, reboot or data-loss")
+	s.StringArrayVar(&f.allowDestroy, "allow-destroy", nil, "allow data loss for this resource (device/kind.name; * matches a name or a key); the plan stores the names; may be repeated")
+	s.BoolVar(&f.show.Lines, "show-config", false, "also show the exact lines to send, and their undo")
+	s.BoolVar(&f.show.Concise, "concise", false, "omit devices without changes, and settings without effect")
 }
 
 // narrow applies the flags to what a plan is made of.

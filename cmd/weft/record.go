@@ -26,26 +26,24 @@ func (rec *recordCommand) command() *cobra.Command {
 	var file string
 	var anonymous bool
 	cmd := &cobra.Command{
-		Use: "record SWITCH", Short: "Write what a switch says as a test case, without secrets",
-		Long: `record asks a switch everything that weft reads of it, takes the secrets out, and
-writes a test case of weft (txtar): what the switch printed, what the
-files wish, and the lines that weft would send. It changes nothing.
+		Use: "record SWITCH", Short: "Save the output of a switch as a test case, without secrets",
+		Long: `record reads everything from a switch that weft uses, removes secrets, and writes a test
+case of weft (txtar): the output of the switch, the desired state from the files, and the
+lines that weft would send. It changes nothing.
 
-Passwords, communities, keys and hashes are taken out in the forms that switches
-print, and the password that weft logs in with. Names, addresses, serial numbers
-and descriptions stay unless --anonymous is given. It keeps a word only if it
-belongs to the language of switches or has a harmless form (a number, a port, a
-version, a model); every other word is replaced, the same word by the same replacement everywhere.
-weft reads the replaced text as it read the original. Read the case before you
-give it away: it still shows how many ports, VLANs and policies there are.
-
-` + selectorHelp,
+It removes passwords, communities, keys and hashes in the formats of switches, and weft's
+own login password. Names, addresses, serial numbers and descriptions remain unless
+--anonymous is given. With --anonymous, a word remains only if it belongs to the language
+of switches or has a harmless form (a number, a port, a version, a model). Every other
+word is replaced, equal words by equal replacements. weft parses the result like the
+original. Review the file before you share it: it still shows the number of ports, VLANs
+and policies.` + selectorHelp,
 		Args: exactly("SWITCH"),
 		RunE: rec.out.does(func(ctx context.Context, args []string) error { return rec.recordSwitch(ctx, args[0], file, anonymous) }),
 	}
-	cmd.Flags().StringVarP(&file, "out", "o", "", "write to this file, which must not exist, instead of to stdout")
+	cmd.Flags().StringVarP(&file, "out", "o", "", "write to this new file in place of standard output")
 	output(cmd.Flags(), "out")
-	cmd.Flags().BoolVar(&anonymous, "anonymous", false, "replace every word that is neither language nor a harmless value, and say how many")
+	cmd.Flags().BoolVar(&anonymous, "anonymous", false, "replace all names and other identifying words, and report their number")
 	return cmd
 }
 

@@ -24,21 +24,22 @@ import (
 func (c *rehearseCommand) command() *cobra.Command {
 	var real bool
 	cmd := &cobra.Command{
-		Use: "rehearse", Short: "Carry everything out on a twin of the devices first", Args: exactly(),
-		Long: `rehearse starts a twin of every device that the files describe, in its factory
-state, and does there what weft apply would do: the plan, each phase with its
-gate, and a second plan, which must be empty. Then everything is pruned, and
-nothing of weft may be left. No real device is spoken to.
+		Use: "rehearse", Short: "Test the rollout on simulated copies of the devices", Args: exactly(),
+		Long: `rehearse starts a simulated copy of every device in its factory state, and carries out the
+rollout there: the plan, each phase with its gate, and a second plan, which must be
+empty. It then reverts everything and checks that nothing of weft remains. It contacts
+no real device.
 
-The devices are SIMULATED; with --real the Linux servers are guests with real kernels,
-where this machine can run them (Linux, root, QEMU, debootstrap). There RDMA is done in
-software, by Soft-RoCE or Soft-iWARP, also for cards that would do it themselves, and
-storage goes over it; switches and other hosts stay SIMULATED.
-Nobody is asked for approval, soaks are short, windows are open, and limits on
-time and throughput are not judged: a twin shows that it works, not how fast.
-A SIMULATED twin has no RDMA and no array of others: storage then goes over TCP, and
-connections to external targets are left out, as the first line says.
-What it cannot show is said at the end.`,
+The devices are SIMULATED. With --real, Linux servers are guests with real kernels, if
+this machine supports them (Linux, root, QEMU, debootstrap). The guests use software RDMA
+(Soft-RoCE or Soft-iWARP) in place of RDMA cards, and storage uses it. Switches and other
+hosts stay SIMULATED.
+
+Approvals are skipped, soaks are short and windows are open. Limits on time and
+throughput are not judged: a rehearsal tests function, not speed. SIMULATED devices have
+no RDMA and no external arrays. Storage then uses TCP, and connections to external
+targets are left out, as the first line states. The end of the output lists the aspects
+that a rehearsal cannot test.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if real {
 				if err := lab.Real(); err != nil {

@@ -38,25 +38,26 @@ func (c *reportCommand) command() *cobra.Command {
 	var b bundling
 	var figures map[string]string
 	cmd := &cobra.Command{
-		Use: "report [RUN]", Short: "Write what a rollout did and what was measured", Args: counted(cobra.MaximumNArgs(1)),
-		Long: `report tells the latest rollout of this directory, or the RUN of that name, and the
-last weft verify: phases and verdicts, their course, latencies, pairs, before and after,
-counters, what devices are by the last weft facts, what was not measured, thresholds with
-where they come from, and the plan. It asks no device.
+		Use: "report [RUN]", Short: "Report a rollout and its measurements", Args: counted(cobra.MaximumNArgs(1)),
+		Long: `report shows the latest rollout of this directory, or RUN, and the last weft verify. It
+contains phases and verdicts, the course of the rollout, latencies, pairs, counters
+before and after, hardware from the last weft facts, missing measurements, limits with
+their sources, and the plan. It contacts no device.
 
---out FILE writes it as its name says, and may be repeated: .html is one page that
-is self-contained, .md Markdown, .xml JUnit, .json everything. Without --out it is
-Markdown on stdout. With --lab it is about what was done in the lab, and says so.
+--out FILE selects the format by extension, and may be repeated: .html is one
+self-contained page, .md Markdown, .xml JUnit, .json everything. Without --out, report
+writes Markdown to standard output. With --lab it covers runs in the lab and states
+that.
 
---bundle FILE.tar.gz puts all that is known in one archive, for who keeps evidence: the
-report with all its faces, the plan as it was reviewed, the trail of decisions and the
-journal of what devices were told, with the sums of all. --sign KEY signs these sums.
-weft report check looks at such a file, and so do sha256sum -c SHA256SUMS and
+--bundle FILE.tar.gz writes one archive as evidence: the report in all formats, the
+reviewed plan, the audit trail, the journal of commands sent to devices, and checksums.
+--sign KEY signs the checksums. Verify the archive with weft report check, or with
+sha256sum -c SHA256SUMS and
 ssh-keygen -Y verify -n weft-report -s SHA256SUMS.sig < SHA256SUMS.
 
---payback calculates when RDMA has paid for itself: from what was compared last (weft
-verify --compare) and from four figures of yours: what the network costs without RDMA and
-with it, what a core costs in a month, and the Gbit/s that storage moves on average.`,
+--payback calculates when RDMA has paid for itself. It uses the last comparison (weft
+verify --compare) and four figures of your site: the cost of the network without and
+with RDMA, the cost of a core per month, and the average storage traffic in Gbit/s.`,
 		RunE: c.out.does(func(ctx context.Context, args []string) error {
 			own, err := siteFigures(figures)
 			if err != nil {
@@ -85,10 +86,10 @@ with it, what a core costs in a month, and the Gbit/s that storage moves on aver
 	}
 	cmd.Flags().StringArrayVarP(&out, "out", "o", nil, "write to this file: .html, .md, .xml or .json; may be repeated")
 	output(cmd.Flags(), "out", inChdir)
-	cmd.Flags().StringVar(&b.file, "bundle", "", "write all that is known, with its sums, to this file: .tar.gz")
+	cmd.Flags().StringVar(&b.file, "bundle", "", "write an archive of everything, with checksums, to this .tar.gz file")
 	output(cmd.Flags(), "bundle", inChdir)
-	cmd.Flags().StringVar(&b.key, "sign", "", "sign the sums of the bundle with this SSH key (a file, or the public half of a key in the agent)")
-	cmd.Flags().StringToStringVar(&figures, "payback", nil, "your figures: plain=120000,rdma=150000,core=35,traffic=80")
+	cmd.Flags().StringVar(&b.key, "sign", "", "sign the checksums of the bundle with this SSH key (a file, or the public half of a key in the agent)")
+	cmd.Flags().StringToStringVar(&figures, "payback", nil, "figures of your site: plain=120000,rdma=150000,core=35,traffic=80")
 	return cmd
 }
 

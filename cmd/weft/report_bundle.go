@@ -108,14 +108,14 @@ type reportCheckCommand struct {
 func (rep *reportCheckCommand) command() *cobra.Command {
 	var signers string
 	cmd := &cobra.Command{
-		Use: "check BUNDLE", Short: "Check that a bundle is as it was written, and who signed it", Args: exactly("BUNDLE"),
-		Long: `check holds each file of a BUNDLE that weft report --bundle has written against its sum,
-and the signature against the sums. It exits 3 where a file was changed, taken out or put
-in, where the signature does not hold, and, with --require-signature, where none of the
-ALLOWED_SIGNERS has signed.`,
+		Use: "check BUNDLE", Short: "Verify the checksums and signature of a bundle", Args: exactly("BUNDLE"),
+		Long: `check verifies a BUNDLE written by weft report --bundle: the checksum of each file, and
+the signature of the checksums. It exits with 3 if a file was changed, removed or added,
+or if the signature is invalid. With --require-signature it also exits with 3 if none of
+the ALLOWED_SIGNERS has signed.`,
 		RunE: rep.out.does(func(_ context.Context, args []string) error { return rep.checkBundle(args[0], signers) }),
 	}
-	cmd.Flags().StringVar(&signers, "require-signature", "", "demand a signature by one of these ALLOWED_SIGNERS, as ssh-keygen(1) describes them")
+	cmd.Flags().StringVar(&signers, "require-signature", "", "require a signature by a key in this ALLOWED_SIGNERS file (ssh-keygen(1))")
 	return cmd
 }
 

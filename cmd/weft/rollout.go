@@ -24,11 +24,10 @@ type rolloutCommand struct {
 
 func (rol *rolloutCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "rollout", Short: "Go on with a rollout, hold it, or revert it", Args: known, RunE: helps,
-		Long: `rollout works on the latest rollout that weft apply began with the same store, or on
-the RUN of that name: it goes on with the plan that was approved then, phase after
-phase. Without --store the store is .weft/store of this directory: keep that folder
-between the runs of a pipeline.`,
+		Use: "rollout", Short: "Continue, pause or roll back a rollout", Args: known, RunE: helps,
+		Long: `rollout works on the latest rollout that weft apply started with the same store, or on
+RUN. It continues with the approved plan, phase after phase. Without --store, the store
+is .weft/store of this directory: keep that folder between the runs of a pipeline.`,
 	}
 	var phase string
 	var accept []string
@@ -84,7 +83,7 @@ func runEvent(r *rollout.Run) plan.Event {
 
 // acceptFlag is how an operator decides not to wait for a verdict.
 func acceptFlag(cmd *cobra.Command, names *[]string) {
-	cmd.Flags().StringArrayVar(names, "accept", nil, "go on although this validation, or VALIDATION.METRIC, cannot be judged: it is kept with your name; what fails still fails; may be repeated")
+	cmd.Flags().StringArrayVar(names, "accept", nil, "continue without a verdict of this validation, or VALIDATION.METRIC; recorded under your name; failures still fail; may be repeated")
 }
 
 func (rol *rolloutCommand) rolloutStatus(ctx context.Context, args []string) error {

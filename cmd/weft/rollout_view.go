@@ -20,13 +20,12 @@ func (c *rolloutViewCommand) command() *cobra.Command {
 	h := &showing{}
 	cmd := &cobra.Command{
 		Use: "view [RUN]", Short: "Show runs in a browser, live and read-only", Args: counted(cobra.MaximumNArgs(1)),
-		Long: `view serves a page of the runs of this directory, or of --store: phases, gates with
-each metric and its limit, the soak, links, devices and the journal. It follows them
-until it is interrupted. Nothing can be changed with it, and no device is asked.
+		Long: `view serves a page with the runs of this directory, or of --store: phases, gates with each
+metric and its limit, soaks, links, devices and the journal. The page follows the runs
+until weft is interrupted. It is read-only and contacts no device.
 
-It listens on loopback unless --http says otherwise, and then needs a certificate. A
-browser is let in by the token that is printed, once; each use has the next one
-printed.`,
+It listens on loopback unless --http is set, and other addresses need a certificate. weft
+prints a token that admits one browser. After each use it prints the next one.`,
 		RunE: c.out.does(func(ctx context.Context, args []string) error { return c.viewRuns(ctx, h, args) }),
 	}
 	h.flags(cmd.Flags(), "127.0.0.1:0", "address and port to listen at; port 0 takes a free one")

@@ -57,9 +57,9 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "weft",
 		Short: "Rolls out RDMA storage fabrics described in HCL, and proves that they work",
-		Long: `weft reads *.weft.hcl, compares it with what switches and servers report, shows
-what would change, carries it out, and measures what the fabric then does.
-There is no state file: every command reads the devices.`,
+		Long: `weft reads *.weft.hcl, compares it with the reports of switches and servers, shows the
+changes, applies them, and measures the resulting fabric. There is no state file: every
+command reads the devices.`,
 		SilenceUsage: true, SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if a.opts.json && cmd.Annotations[events] == "none" {

@@ -25,14 +25,13 @@ type runsCommand struct {
 func (c *runsCommand) command() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use: "runs", Short: "List the runs that are on their way", Args: exactly(),
-		Long: `runs lists the runs that are kept where this directory keeps them, or in the store
-of --store, and are not over: each with its state, the phase that it is in, who began
-it and when. With --all it lists those that are over, too; with --lab those of the
-lab. It asks no device. weft rollout status RUN shows one of them.`,
+		Use: "runs", Short: "List active runs", Args: exactly(),
+		Long: `runs lists the active runs in the store of this directory, or of --store, with state,
+phase, operator and start time. --all adds finished runs; --lab lists those of the lab.
+It contacts no device. weft rollout status RUN shows one run.`,
 		RunE: c.out.does(func(ctx context.Context, _ []string) error { return c.listRuns(ctx, all) }),
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also those that are over")
+	cmd.Flags().BoolVar(&all, "all", false, "also list finished runs")
 	return cmd
 }
 

@@ -23,14 +23,14 @@ type schemaCommand struct {
 
 func (c *schemaCommand) command() *cobra.Command {
 	return &cobra.Command{
-		Use: "schema [BLOCK…]", Short: "Show every word of the language; no network",
-		Long: `schema shows which blocks there are, what each takes, what is needed and what
-holds where nothing is written, and which functions expressions can call: all of
-it, or the blocks that are named. It is made of what files are checked against.
+		Use: "schema [BLOCK…]", Short: "Show the language: blocks, attributes, functions; no network",
+		Long: `schema lists the blocks of the language, their attributes with required values and
+defaults, and the functions of expressions: all of them, or the named blocks. It is
+generated from the definitions that validate the files.
 
-A ! follows what is needed; = gives the value that holds where none is written,
-(derived) when it follows from other attributes, (observed) when devices tell it.
-For the blocks that are named it also says what each attribute is for.
+! marks required attributes. = gives the default; (derived) means that it follows from
+other attributes, and (observed) that devices report it. For named blocks it also prints
+the purpose of each attribute.
 
 With --json it is one object, for editors and generators.`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {

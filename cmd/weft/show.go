@@ -24,19 +24,18 @@ func (sho *showCommand) command() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use: "show FILE", Short: "Show a saved plan; no network", Args: exactly("FILE"),
-		Long: `show prints a plan that weft plan --out has saved. It needs neither the devices
-nor the files.
+		Long: `show prints a plan saved by weft plan --out. It needs neither the devices nor the files.
 
-It also prints what applying the plan would use of this machine: every program
-that it runs, every file and variable of the environment that it reads, and how it
-logs in to which host. It evaluates none of that, and runs only ssh -G, which asks
-your own ssh_config about the hosts. Texts of more than 4 KiB are cut; --json has all.
+It also lists everything on this machine that applying the plan would use: programs,
+files, environment variables, and the login to each host. It evaluates none of these. It
+runs only ssh -G, which reads your ssh_config. Values longer than 4 KiB are truncated;
+--json has all.
 
-For reviews --format writes the plan alone: markdown, which is a comment for a forge,
-github and gitlab, which keep to the longest comment there, gitlab-report, which is
-what merge requests take as artifacts:reports:terraform, and sarif. The first line of
-a comment is the plan in short, with the digest that weft apply --digest asks for;
-where not all of it fits, whole resources are left out and counted.`,
+--format writes the plan for reviews: markdown is a comment for a forge; github and gitlab
+stay within the size limit of comments there; gitlab-report is an artifact of type
+reports:terraform for merge requests; sarif is for code scanning. The first line of a
+comment is a summary with the digest for weft apply --digest. If the comment is too
+long, whole resources are omitted and counted.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "" {
 				return sho.review(args[0], format, limit, lines)
@@ -61,9 +60,9 @@ where not all of it fits, whole resources are left out and counted.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&lines, "show-config", false, "also show the exact lines that would be sent, and their undo")
+	cmd.Flags().BoolVar(&lines, "show-config", false, "also show the exact lines to send, and their undo")
 	cmd.Flags().StringVar(&format, "format", "", "markdown, github, gitlab, gitlab-report or sarif, for reviews; not with --json")
-	cmd.Flags().IntVar(&limit, "max-bytes", 0, "of a comment; 0: any length, or what github and gitlab take")
+	cmd.Flags().IntVar(&limit, "max-bytes", 0, "maximum size of a comment; 0: no limit, or the limit of github and gitlab")
 	completeFlag(cmd, "format", reviewFormats()...)
 	return cmd
 }

@@ -37,10 +37,10 @@ type approvers struct {
 
 func (a *approvers) signerFlags(cmd *cobra.Command) {
 	s := cmd.Flags()
-	s.StringVar(&a.approvals.signers, "signers", "", "who may approve: an ALLOWED_SIGNERS file outside of the repository, or COMMIT:PATH, where COMMIT is a branch such as refs/remotes/origin/main, or a full commit (also WEFT_SIGNERS)")
+	s.StringVar(&a.approvals.signers, "signers", "", "list of approvers: an ALLOWED_SIGNERS file outside the repository, or COMMIT:PATH, where COMMIT is a branch such as refs/remotes/origin/main, or a full commit (also WEFT_SIGNERS)")
 	if cmd.Name() != "approve" {
-		s.StringVar(&a.approvals.folder, "approvals", "", "a folder with signed approvals (also WEFT_APPROVALS; else approvals in --chdir)")
-		s.StringArrayVar(&a.approvals.authors, "author", nil, "who wrote what is rolled out, as the list of signers names them (also WEFT_AUTHORS, by commas; else git log); may be repeated")
+		s.StringVar(&a.approvals.folder, "approvals", "", "folder with signed approvals (also WEFT_APPROVALS; default: approvals in --chdir)")
+		s.StringArrayVar(&a.approvals.authors, "author", nil, "author of the change, as named in the list of signers (also WEFT_AUTHORS, comma-separated; default: git log); may be repeated")
 	}
 }
 

@@ -22,14 +22,14 @@ type storeCommand struct {
 
 func (c *storeCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "store", Short: "Where runs are kept: try it out, see and break leases",
-		Long: `store is about where runs are kept: what --store, WEFT_STORE or the store block of the
-files name, or .weft/store.`,
+		Use: "store", Short: "Test the store of runs, and show or break leases",
+		Long: `store tests the store of runs and shows its leases. The store is selected by --store,
+WEFT_STORE or the store block of the files; the default is .weft/store.`,
 		Args: known, RunE: helps,
 	}
-	lease := &cobra.Command{Use: "lease", Short: "Who has what: list, break", Args: known, RunE: helps,
-		Long: `lease is about leases in the store: whoever works on something has it for some minutes,
-and renews it. Those on devices themselves show weft unlock.`}
+	lease := &cobra.Command{Use: "lease", Short: "List and break leases", Args: known, RunE: helps,
+		Long: `lease lists and ends leases in the store. A process holds a lease while it works on a run,
+and renews it. For leases on devices, use weft unlock.`}
 	lease.AddCommand(c.leaseList(), c.leaseBreak())
 	cmd.AddCommand(c.storeCheck(), lease)
 	return cmd
@@ -38,14 +38,14 @@ and renews it. Those on devices themselves show weft unlock.`}
 func (c *storeCommand) storeCheck() *cobra.Command {
 	var folder string
 	cmd := &cobra.Command{
-		Use: "check", Short: "Find out whether a store keeps what runs rely on", Args: exactly(),
-		Long: `check races itself on keys of its own, which it takes away again: of many who change the
-same one does, a lease has one holder and ends when it should, every change is told, and
-blobs come back as they were. It says whether changes are synced, and how many copies
-there are. What nobody can know is said to be so, and makes the exit code 9. It takes
-some seconds, and does no harm to runs.
+		Use: "check", Short: "Test the properties that runs rely on", Args: exactly(),
+		Long: `check tests a store with its own keys, which it removes afterwards. If many clients change
+one document at once, one succeeds; a lease has one holder and expires on time; every
+change is reported; blobs are returned unchanged. It reports whether writes are synced,
+and the number of copies. Properties that cannot be tested are reported and give exit
+code 9. It takes some seconds and does not affect runs.
 
-A worker's credential may write below its site only: --folder site/SITE.`,
+The credential of a worker may write below its site only: use --folder site/SITE.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			name, open, err := c.store.opener()
 			if err != nil {
@@ -62,7 +62,7 @@ A worker's credential may write below its site only: --folder site/SITE.`,
 			return c.checked(name, append(list, kept...))
 		},
 	}
-	cmd.Flags().StringVar(&folder, "folder", "", "below which it may write")
+	cmd.Flags().StringVar(&folder, "folder", "", "folder below which the test writes")
 	return cmd
 }
 

@@ -14,7 +14,7 @@ import (
 
 func (c *storeCommand) leaseList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "Show who has leases in the store", Args: exactly(),
+		Use: "list", Short: "List leases in the store", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, open, err := c.store.opener()
 			if err != nil {
@@ -52,11 +52,11 @@ func (c *storeCommand) listLeases(ctx context.Context, s store.Store) error {
 func (c *storeCommand) leaseBreak() *cobra.Command {
 	var sure bool
 	cmd := &cobra.Command{
-		Use: "break KEY", Short: "End a lease whose holder is gone", Args: exactly("KEY"),
-		Long: `break ends a lease. One whose holder has died ends by itself within minutes: break it only
-when that is too long, and when the holder is known to be gone. Whoever still works with
-it is told at its next renewal, and devices refuse its token once another has been there.
-If somebody else has the lease by now, nothing is done (exit 7).`,
+		Use: "break KEY", Short: "End a lease of a dead process", Args: exactly("KEY"),
+		Long: `break ends a lease. The lease of a dead process expires within minutes. Use break only if
+that is too long and the holder is gone. A holder that is still active is informed at
+its next renewal. Devices refuse its fencing token after another run changed them. If
+another process holds the lease by now, nothing is done (exit 7).`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, open, err := c.store.opener()
 			if err != nil {
@@ -70,7 +70,7 @@ If somebody else has the lease by now, nothing is done (exit 7).`,
 			return storeError(c.breakLease(cmd.Context(), s, args[0], sure))
 		},
 	}
-	cmd.Flags().BoolVar(&sure, "auto-approve", false, "do not ask")
+	cmd.Flags().BoolVar(&sure, "auto-approve", false, "skip the confirmation")
 	return cmd
 }
 

@@ -28,18 +28,19 @@ type unlockCommand struct {
 func (c *unlockCommand) command() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
-		Use: "unlock [DEVICE...]", Short: "Show who holds devices, and with --force let them go",
-		Long: `unlock shows whose runs devices belong to, and the leases on them: an apply holds each device that it changes, so
-that no second one changes it at the same time. A lease of a weft that died ends
-by itself, on servers within five minutes, on a vCenter within half an hour, on switches
-within half an hour or three times their commit_confirm. The mark of a run never ends by itself: the run may
-wait for days. --force ends the leases on the named devices now, and takes the marks
-of runs away: be sure that their holder is gone, and that nobody goes on with the
-run. Whoever has its record is then told that it has been ended.
+		Use: "unlock [DEVICE...]", Short: "Show or release locks on devices",
+		Long: `unlock shows run locks and leases on devices. An apply holds a lease on each device that
+it changes. The lease of a dead weft expires: on servers within five minutes, on a
+vCenter within half an hour, and on switches within half an hour or three times their
+commit_confirm. A run lock does not expire, because a run may wait for days.
 
-A server that was changed by runs of a store keeps the token of the last one, and
-refuses runs with a lesser one or with none. --force takes that away, too: the next run
-that comes begins anew, whatever store it is of.`,
+--force ends the leases and removes the run locks of the named devices. Make sure that
+the holder is gone and that no other weft will continue the run. A weft with the record
+of the run is informed that the run was ended.
+
+A server stores the fencing token of the last run with a store, and refuses runs with a
+lower token or without one. --force removes the token as well. The next run then sets a
+new token, independent of its store.`,
 		RunE: c.out.does(func(ctx context.Context, args []string) error {
 			if force && len(args) == 0 {
 				return usage(errors.New("--force: name the devices, such as server.node[\"st1\"]"))
@@ -47,7 +48,7 @@ that comes begins anew, whatever store it is of.`,
 			return c.unlock(ctx, args, force)
 		}),
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "end the leases on the named devices, and the runs that they belong to")
+	cmd.Flags().BoolVar(&force, "force", false, "end the leases and run locks of the named devices")
 	return cmd
 }
 

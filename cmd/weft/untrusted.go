@@ -32,7 +32,7 @@ func harmless() []string {
 }
 
 func (o *options) untrustedFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.untrusted, "untrusted", false, "the files may be anybody's: read nothing else, and run and reach nothing (also WEFT_UNTRUSTED=1)")
+	cmd.Flags().BoolVar(&o.untrusted, "untrusted", false, "treat the files as untrusted: read nothing else, run no program, contact no device (also WEFT_UNTRUSTED=1)")
 }
 
 // files are those of --chdir. Where they are not trusted no link leads out of that

@@ -40,14 +40,12 @@ func (c *validateCommand) command() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use: "validate", Short: "Check the files; no network", Args: exactly(),
-		Long: `validate reads and checks all files and reports everything that is wrong at once.
-It touches no device.
+		Long: `validate checks all files and reports all errors at once. It contacts no device.
 
---format github writes problems as workflow commands too, which GitHub shows next to
-their lines: ten errors and ten warnings of a step, the last of which says how many
-more there are. sarif writes a SARIF 2.1.0 file whose rules are weft's codes. Paths
-are relative to the directory that weft works in, which is to be that of the
-repository.`,
+--format github also writes problems as workflow commands, which GitHub shows next to
+their lines: up to ten errors and ten warnings per step, the last one with the number of
+the remaining ones. sarif writes a SARIF 2.1.0 file with weft's codes as rules. Paths
+are relative to the working directory, which should be the root of the repository.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			endAtOnce()
 			if format != "" {

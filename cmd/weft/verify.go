@@ -44,35 +44,36 @@ func (c *verifyCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "verify [VALIDATION…]", Short: "Measure the fabric and judge it against its limits",
 		Long: `verify reads from every target over every plane from every initiator, prints the
-latencies, and judges them against the limits of the validation blocks. What
-switch ports and NICs count is read before and after, and judged by how it has
-grown. It writes nothing, except to namespaces that --i-will-write names. Where something that the files
-declare is not measured, the verdict is partial (exit code 11), unless allow_unmeasured of a
-validation or --allow-unmeasured names the device or its system. check and output blocks are
-computed with what the servers' kernels have connected. Without names verify runs every
-validation and checks the path of packets for every pair and plane: they arrive whole at their
-full length, the NIC marks them as the class that carries storage, and the switch puts them into
-the queue of that class. A failure is localised to a NIC, a port or a switch, or reported as
-undecided between several.
+latencies, and judges them against the limits of the validation blocks. It reads the
+counters of switch ports and NICs before and after, and judges their growth. It writes
+nothing, except to namespaces that --i-will-write names.
 
-A metric with regression is compared with what was measured before: what the
-record phases of rollouts and --save-baseline keep where runs are kept, or the file
-of --baseline. It fails only where it is worse beyond what the number of
-samples leaves open.
+If a declared item is not measured, the verdict is partial (exit code 11), unless
+allow_unmeasured of a validation or --allow-unmeasured names the device or its system.
+check and output blocks are evaluated with the connections of the servers' kernels.
 
---compare measures what reads take, move and cost over RDMA, over TCP and from the
-storage itself, in turn and in random order, with 95 % intervals: of each pair
-whose target has both at the same portal, as transport says. It opens
-no further portals, and loads each pair and size for about a minute.
+Without names, verify runs every validation and the path checks of every pair and plane:
+packets arrive whole at full length, the NIC marks them with the class of the traffic,
+and the switch puts them into the queue of that class. A failure is localised to a NIC, a
+port or a switch, or reported as undecided between several.
 
-A validation whose load writes (probe = "nvme-load" with rw = "randwrite", say)
-OVERWRITES namespaces that the files declare as scratch. It is not run on one that
---i-will-write does not name, nor where a host that the namespace admits has it
-mounted, partitioned or built upon, or cannot be asked, nor where what is to be
-overwritten is neither blank nor of an earlier load. What it writes it reads back.
+A metric with regression is compared with a baseline: from record phases of rollouts,
+from --save-baseline, or from the file of --baseline. It fails only if the difference
+exceeds the uncertainty of the samples.
 
-No server carries two measured flows at a time. --schedule shows the rounds in which
-everything would be measured; it contacts no device.`,
+--compare measures latency, throughput and processor time of reads over RDMA, over TCP
+and from the local storage. They run in turn and in random order, with 95 % intervals.
+It covers each pair whose target has both transports at the same portal. It opens no
+portals, and loads each pair and size for about a minute.
+
+A write load (for example probe = "nvme-load" with rw = "randwrite") OVERWRITES namespaces
+that the files declare as scratch. It runs only on namespaces that --i-will-write names.
+It is refused if an admitted host has the namespace mounted, partitioned or in use by
+another device, or cannot be queried. It is also refused if the data is neither blank
+nor from an earlier load. The written data is read back.
+
+No server carries two measured flows at a time. --schedule lists the rounds of the
+measurement and contacts no device.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			c.out.begin(cmd)
 			m, err := c.project.load()
@@ -98,15 +99,15 @@ everything would be measured; it contacts no device.`,
 }
 
 func (how *verification) flags(f *pflag.FlagSet) {
-	f.StringVar(&how.baseline, "baseline", "", "compare with this file instead of what was kept")
-	f.StringVar(&how.save, "save-baseline", "", "keep what was measured, to compare with later: where runs are kept, or in this file")
+	f.StringVar(&how.baseline, "baseline", "", "compare with this file in place of the stored baseline")
+	f.StringVar(&how.save, "save-baseline", "", "save the results as a baseline, in the store or in this file")
 	f.Lookup("save-baseline").NoOptDefVal = keptBaseline
 	output(f, "save-baseline", inChdir)
-	f.BoolVar(&how.throughput, "throughput", false, "also measure how much goes over every pair and plane, and what that costs")
-	f.BoolVar(&how.compare, "compare", false, "also measure RDMA, TCP and the storage itself in turn at every pair, with what each costs both ends")
-	f.StringArrayVar(&how.mayWrite, "i-will-write", nil, "let loads OVERWRITE this scratch namespace (TARGET/namespace.SUBSYSTEM.ID); may be repeated")
-	f.StringArrayVar(&how.allow, "allow-unmeasured", nil, "this device (switch.leaf-a) or system (esxi) may go without a measurement, as allow_unmeasured of a validation; may be repeated")
-	f.BoolVar(&how.schedule, "schedule", false, "show what would be measured at the same time")
+	f.BoolVar(&how.throughput, "throughput", false, "also measure throughput of every pair and plane, and its processor time")
+	f.BoolVar(&how.compare, "compare", false, "also compare RDMA, TCP and local storage for every pair, with the processor time of both ends")
+	f.StringArrayVar(&how.mayWrite, "i-will-write", nil, "allow loads to OVERWRITE this scratch namespace (TARGET/namespace.SUBSYSTEM.ID); may be repeated")
+	f.StringArrayVar(&how.allow, "allow-unmeasured", nil, "accept a missing measurement of this device (switch.leaf-a) or system (esxi), like allow_unmeasured of a validation; may be repeated")
+	f.BoolVar(&how.schedule, "schedule", false, "list the measurements that run at the same time")
 }
 
 // unmeasurable refuses names of --allow-unmeasured that the files do not declare.

@@ -41,17 +41,17 @@ type watchCommand struct {
 func (wat *watchCommand) command() *cobra.Command {
 	var how watching
 	cmd := &cobra.Command{
-		Use: "watch [VALIDATION…]", Short: "Look at the fabric again and again",
-		Long: `watch judges validations again and again, each time by how counters have grown since
-the look before, until it is interrupted or after --count looks. Without names these
-are all validations that count something; one with a probe is probed at every look.
+		Use: "watch [VALIDATION…]", Short: "Repeat measurements of the fabric",
+		Long: `watch repeats validations and judges the growth of counters since the previous sample,
+until it is interrupted or after --count samples. Without names it runs all validations
+with counters. A validation with a probe is measured in every sample.
 
---ui shows how it goes on a terminal: for each plane lines of the last looks (p99 where a
-validation reads, what moved, pauses, drops), the slowest pairs and what does not pass.
-Where stdout is no terminal it is as without it: one look after another.
+--ui shows a board on a terminal: graphs of the last samples of each plane (p99 if a
+validation reads, throughput, pauses, drops), the slowest pairs, and everything that
+does not pass. Without a terminal, --ui has no effect.
 
-With --prometheus it also answers /metrics there, with every counter, and each metric
-with its value and verdict at each place, and the p99 of each pair. The exit code is that of the last look.`,
+--prometheus serves /metrics with every counter, each metric with its value and verdict
+at each place, and the p99 of each pair. The exit code is that of the last sample.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			wat.out.begin(cmd)
 			if how.interval < time.Second {
@@ -88,11 +88,11 @@ with its value and verdict at each place, and the p99 of each pair. The exit cod
 		},
 	}
 	f := cmd.Flags()
-	f.DurationVar(&how.interval, "interval", 10*time.Second, "between two looks")
-	f.IntVar(&how.count, "count", 0, "end after so many looks; 0: when interrupted")
-	f.BoolVar(&how.ui, "ui", false, "a board of planes, pairs and what does not pass, where stdout is a terminal")
-	f.StringArrayVar(&how.allow, "allow-unmeasured", nil, "this device (switch.leaf-a) or system (esxi) may go without a measurement, as allow_unmeasured of a validation; may be repeated")
-	f.StringVar(&how.prometheus, "prometheus", "", "answer Prometheus at this address, like 127.0.0.1:9421; port 0 takes a free one")
+	f.DurationVar(&how.interval, "interval", 10*time.Second, "time between two samples")
+	f.IntVar(&how.count, "count", 0, "number of samples; 0: until interrupted")
+	f.BoolVar(&how.ui, "ui", false, "show a board of planes, pairs and issues if stdout is a terminal")
+	f.StringArrayVar(&how.allow, "allow-unmeasured", nil, "accept a missing measurement of this device (switch.leaf-a) or system (esxi), like allow_unmeasured of a validation; may be repeated")
+	f.StringVar(&how.prometheus, "prometheus", "", "serve Prometheus metrics at this address, like 127.0.0.1:9421; port 0 selects a free port")
 	return cmd
 }
 

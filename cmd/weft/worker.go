@@ -26,23 +26,24 @@ func (c *workerCommand) command() *cobra.Command {
 	var lead, once bool
 	var patience time.Duration
 	cmd := &cobra.Command{
-		Use: "worker --site NAME | --lead", Short: "Carry out the part of a site of runs, near its devices", Args: exactly(),
-		Long: `worker waits in the store for parts of runs: those of the devices of its site, which
-the files name in site "NAME" { select = … }. weft apply --workers begins such a run. A
-worker dials out only, to the store and to its devices, with the credentials of this
-machine; it asks for no plan anew, and does nothing that is not in the plan that was
-approved. Approvals of phases it verifies itself, with its own --signers.
+		Use: "worker --site NAME | --lead", Short: "Carry out runs at one site, near its devices", Args: exactly(),
+		Long: `worker waits in the store for its part of runs: the devices of its site, which the files
+select in site "NAME" { select = … }. weft apply --workers starts such a run. A worker
+opens outgoing connections only, to the store and to its devices, with the credentials
+of this machine. It makes no plan, and carries out only the approved plan. It verifies
+approvals itself, with its own --signers.
 
-While one worker of a site is at work another waits, and takes over when that one is
-gone. Ctrl-C lets it finish what it has taken up; a second one, or SIGTERM, reverts what
-is being changed, and the next worker takes that up again.
+While one worker of a site is active, others wait and take over when it ends. Ctrl-C
+finishes the part in progress. A second Ctrl-C, or SIGTERM, reverts the changes in
+progress, and the next worker starts that part again.
 
-With --lead it reaches no device, and decides instead: it goes on with runs of workers
-when they are approved, soaked or their window opens, also after a restart. One leads at
-a time. weft apply --workers and weft rollout step lead as well, while they run.
+With --lead it contacts no device and leads runs with workers. It continues them when
+they are approved, soaked, or their window opens, also after a restart. Only one process
+leads at a time; weft apply --workers and weft rollout step also lead while they run.
 
-With --once it does what can be done now. A worker of a site then waits up to --wait for a
-leader, and ends when nobody leads a run any more, with what the last run of the site has come to: 0 where that has passed.`,
+With --once it does the available work and ends. A worker of a site then waits up to
+--wait for a leader. It ends when no process leads a run, with the result of the last
+run of the site: 0 if that run passed.`,
 		RunE: c.out.does(func(ctx context.Context, _ []string) error {
 			if (site == "") != lead {
 				return usage(hint.Wrap(errors.New("a worker has a --site, or it leads"), "weft worker --site NAME, or weft worker --lead"))
@@ -68,9 +69,9 @@ leader, and ends when nobody leads a run any more, with what the last run of the
 		}),
 	}
 	f := cmd.Flags()
-	f.StringVar(&site, "site", "", "the site whose devices it reaches, as the files name it")
-	f.BoolVar(&lead, "lead", false, "lead runs of workers, and reach no device")
-	f.BoolVar(&once, "once", false, "do what can be done now, and end")
+	f.StringVar(&site, "site", "", "name of the site in the files")
+	f.BoolVar(&lead, "lead", false, "lead runs with workers; contacts no device")
+	f.BoolVar(&once, "once", false, "do the available work, and end")
 	f.DurationVar(&patience, "wait", 30*time.Second, "with --once: how long to wait for a leader")
 	c.approvers.signerFlags(cmd)
 	complete(cmd, "site", func(string) ([]string, cobra.ShellCompDirective) {
