@@ -90,7 +90,7 @@ ansible_user, sets it for one server.`,
 	s.IntVar(&f.depth, "depth", 3, "number of cables to follow from a seed; needs --stay-in")
 	s.Var((*words)(&f.only), "only", "query and write only these: switch, server, nvme (default: all)")
 	s.Var((*words)(&f.vcenters), "vcenter", "vCenter to query, as HOST[:PORT]; append =SHA256 of its certificate if no trusted authority signed it; may be repeated")
-	s.Var(&f.users, "user", "who logs in to servers (default: as ~/.ssh/config says), or SYSTEM=NAME: "+strings.Join(userSystems(), ", ")+"; may be repeated")
+	s.Var(&f.users, "user", "login name for servers (default: from ~/.ssh/config), or SYSTEM=NAME: "+strings.Join(userSystems(), ", ")+"; may be repeated")
 	s.StringVar(&f.login.Become, "become", "sudo", "privilege escalation on servers: sudo, weft-read, or empty for none")
 	s.StringVar(&f.login.SwitchUser, "switch-user", "", "login for switches, same as --user switch=NAME (default: --user)")
 	return cmd

@@ -110,7 +110,7 @@ twice.` + selectorHelp,
 	s.BoolVar(&f.reader, "reader", false, "instead: print the root program for logins with become = \"weft-read\"; no network")
 	s.StringVar(&f.become, "become", "sudo", "privilege escalation on --hosts: sudo, weft-read, or empty for none")
 	s.Var((*words)(&f.arrays), "arrays", "with --assess: storage arrays by their ID in weft catalogue, comma-separated")
-	s.Var(&f.users, "user", "who logs in to --hosts and --switches (default: as ~/.ssh/config says), or SYSTEM=NAME: "+strings.Join(userSystems(), ", ")+"; may be repeated")
+	s.Var(&f.users, "user", "login name for --hosts and --switches (default: from ~/.ssh/config), or SYSTEM=NAME: "+strings.Join(userSystems(), ", ")+"; may be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(doctorFormats[:], cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("ignore", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		ids := slice.Map(doctor.Catalogue(), func(c *doctor.Check) string { return c.ID + "=\t" + c.Title })

@@ -31,8 +31,8 @@ type factsCommand struct {
 func (c *factsCommand) command() *cobra.Command {
 	return &cobra.Command{
 		Use: "facts [SELECTOR...]", Short: "Read the hardware of devices, and compare it with the files",
-		Long: `facts reads the model, serial number and software of switches and servers, the LLDP
-neighbours of switches, and all NICs of servers: card, PCIe lanes, NUMA node, driver,
+		Long: `facts reads the model, serial number and software of switches and servers, and the LLDP
+neighbours of switches. Of servers it reads all NICs: card, PCIe lanes, NUMA node, driver,
 firmware, link and RDMA device. --json adds their addresses. A vCenter reports its
 hosts, their NICs and their uplinks. facts changes nothing on devices, and stores the
 result for weft report.

@@ -23,7 +23,7 @@ nothing. Resources that weft applied and the files no longer declare are reverte
 applies only to resources that weft created or changed, and only if they are unchanged
 since.
 
-With --untrusted the files may come from an untrusted source, such as a pull request:
+With --untrusted the files may come from an untrusted source, such as a pull request.
 weft contacts no device, runs no program, and reads neither the environment nor files
 outside the directory. It lists the values that remain unknown. With
 --detailed-exitcode it then exits with 9, and never reports an empty plan.`,

@@ -28,8 +28,8 @@ func (rec *recordCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "record SWITCH", Short: "Save the output of a switch as a test case, without secrets",
 		Long: `record reads everything from a switch that weft uses, removes secrets, and writes a test
-case of weft (txtar): the output of the switch, the desired state from the files, and the
-lines that weft would send. It changes nothing.
+case of weft (txtar). It contains the output of the switch, the desired state from the
+files, and the lines that weft would send. record changes nothing on the switch.
 
 It removes passwords, communities, keys and hashes in the formats of switches, and weft's
 own login password. Names, addresses, serial numbers and descriptions remain unless

@@ -26,8 +26,8 @@ func (c *rehearseCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rehearse", Short: "Test the rollout on simulated copies of the devices", Args: exactly(),
 		Long: `rehearse starts a simulated copy of every device in its factory state, and carries out the
-rollout there: the plan, each phase with its gate, and a second plan, which must be
-empty. It then reverts everything and checks that nothing of weft remains. It contacts
+rollout there. It applies the plan with each phase and gate, and makes a second plan,
+which must be empty. It then reverts everything and checks that nothing of weft remains. It contacts
 no real device.
 
 The devices are SIMULATED. With --real, Linux servers are guests with real kernels, if

@@ -40,9 +40,9 @@ func (c *reportCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "report [RUN]", Short: "Report a rollout and its measurements", Args: counted(cobra.MaximumNArgs(1)),
 		Long: `report shows the latest rollout of this directory, or RUN, and the last weft verify. It
-contains phases and verdicts, the course of the rollout, latencies, pairs, counters
-before and after, hardware from the last weft facts, missing measurements, limits with
-their sources, and the plan. It contacts no device.
+contains phases and verdicts, the course of the rollout, latencies, pairs, counters before
+and after, and hardware from the last weft facts. It lists missing measurements, limits
+with their sources, and the plan. It contacts no device.
 
 --out FILE selects the format by extension, and may be repeated: .html is one
 self-contained page, .md Markdown, .xml JUnit, .json everything. Without --out, report
@@ -56,8 +56,8 @@ sha256sum -c SHA256SUMS and
 ssh-keygen -Y verify -n weft-report -s SHA256SUMS.sig < SHA256SUMS.
 
 --payback calculates when RDMA has paid for itself. It uses the last comparison (weft
-verify --compare) and four figures of your site: the cost of the network without and
-with RDMA, the cost of a core per month, and the average storage traffic in Gbit/s.`,
+verify --compare) and four figures of your site. These are the cost of the network without
+and with RDMA, the cost of a core per month, and the average storage traffic in Gbit/s.`,
 		RunE: c.out.does(func(ctx context.Context, args []string) error {
 			own, err := siteFigures(figures)
 			if err != nil {

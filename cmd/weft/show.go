@@ -31,9 +31,9 @@ files, environment variables, and the login to each host. It evaluates none of t
 runs only ssh -G, which reads your ssh_config. Values longer than 4 KiB are truncated;
 --json has all.
 
---format writes the plan for reviews: markdown is a comment for a forge; github and gitlab
-stay within the size limit of comments there; gitlab-report is an artifact of type
-reports:terraform for merge requests; sarif is for code scanning. The first line of a
+--format writes the plan for reviews. markdown is a comment for a forge; github and gitlab
+stay within the size limit of comments there. gitlab-report is an artifact of type
+reports:terraform for merge requests, and sarif is for code scanning. The first line of a
 comment is a summary with the digest for weft apply --digest. If the comment is too
 long, whole resources are omitted and counted.`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -30,9 +30,8 @@ func (c *unlockCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "unlock [DEVICE...]", Short: "Show or release locks on devices",
 		Long: `unlock shows run locks and leases on devices. An apply holds a lease on each device that
-it changes. The lease of a dead weft expires: on servers within five minutes, on a
-vCenter within half an hour, and on switches within half an hour or three times their
-commit_confirm. A run lock does not expire, because a run may wait for days.
+it changes. The lease of a dead weft expires. On servers this takes five minutes, on a
+vCenter half an hour, and on switches half an hour or three times their commit_confirm. A run lock does not expire, because a run may wait for days.
 
 --force ends the leases and removes the run locks of the named devices. Make sure that
 the holder is gone and that no other weft will continue the run. A weft with the record

@@ -43,8 +43,8 @@ func (c *validateCommand) command() *cobra.Command {
 		Long: `validate checks all files and reports all errors at once. It contacts no device.
 
 --format github also writes problems as workflow commands, which GitHub shows next to
-their lines: up to ten errors and ten warnings per step, the last one with the number of
-the remaining ones. sarif writes a SARIF 2.1.0 file with weft's codes as rules. Paths
+their lines. GitHub shows up to ten errors and ten warnings per step; the last one
+contains the number of the remaining ones. sarif writes a SARIF 2.1.0 file with weft's codes as rules. Paths
 are relative to the working directory, which should be the root of the repository.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			endAtOnce()

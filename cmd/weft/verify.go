@@ -52,9 +52,9 @@ If a declared item is not measured, the verdict is partial (exit code 11), unles
 allow_unmeasured of a validation or --allow-unmeasured names the device or its system.
 check and output blocks are evaluated with the connections of the servers' kernels.
 
-Without names, verify runs every validation and the path checks of every pair and plane:
-packets arrive whole at full length, the NIC marks them with the class of the traffic,
-and the switch puts them into the queue of that class. A failure is localised to a NIC, a
+Without names, verify runs every validation and the path checks of every pair and plane.
+Packets must arrive whole at full length. The NIC must mark them with the class of the
+traffic, and the switch must put them into the queue of that class. A failure is localised to a NIC, a
 port or a switch, or reported as undecided between several.
 
 A metric with regression is compared with a baseline: from record phases of rollouts,

@@ -46,8 +46,8 @@ func (wat *watchCommand) command() *cobra.Command {
 until it is interrupted or after --count samples. Without names it runs all validations
 with counters. A validation with a probe is measured in every sample.
 
---ui shows a board on a terminal: graphs of the last samples of each plane (p99 if a
-validation reads, throughput, pauses, drops), the slowest pairs, and everything that
+--ui shows a board on a terminal. It has graphs of the last samples of each plane (p99 if
+a validation reads, throughput, pauses, drops), the slowest pairs, and everything that
 does not pass. Without a terminal, --ui has no effect.
 
 --prometheus serves /metrics with every counter, each metric with its value and verdict
