@@ -196,7 +196,7 @@ func TestSelectByLabel(t *testing.T) {
 func TestObservedLimit(t *testing.T) {
 	m := mustLoad(t, `max = "30us"`, `max = "${initiator.nvme["a"].live_paths * 10}us"`)
 	l := m.Validations[0].Metrics[0]
-	same(t, "has a limit", l.HasMax, true)
+	same(t, "limit of a latency", l.HasMax, true)
 	for _, test := range []struct {
 		live cty.Value
 		err  error
@@ -350,7 +350,7 @@ func blockMistakes() []mistake {
 
 		{"observed in a validation", []string{`probe = "nvme-read"`, "probe = \"nvme-read\"\n  samples = initiator.nvme[\"a\"].live_paths"}, problem.Observed, `samples =`, "the limit of a metric may use it"},
 		{"typo beside an observed value", []string{`max = "30us"`, `max = initiator.nvme["a"].live_paths + local.x`}, problem.Reference, `max =`, "no local.x"},
-		{"latency limited by a count", []string{`max = "30us"`, `max = initiator.nvme["a"].live_paths * 2`}, problem.Metric, `max =`, "a limit such as"},
+		{"latency limited by a count", []string{`max = "30us"`, `max = initiator.nvme["a"].live_paths * 2`}, problem.Metric, `max =`, "a duration such as"},
 		{"limit of a list", []string{`max = "30us"`, `max = [1]`}, problem.Value, `max = [1]`, "a number or a duration"},
 
 		{"count of a text", []string{`pool "flash" {`, "pool \"flash\" {\n  count = \"many\""}, problem.Repeat, `count = "many"`, "a whole number"},

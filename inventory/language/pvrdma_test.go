@@ -67,27 +67,27 @@ vm "hpc"`
 		return pvrdmaEdits(append(onSwitch(words), oldnew...)...)
 	}
 	return []mistake{
-		{"a port on two switches", on(onGroup + "      vswitch = \"weft-a\"\n"), problem.Uplink, "# in", "vmk of server.esx.rnic.p2 has vswitch as well"},
-		{"a port on no switch", on(""), problem.Uplink, "# port", "needs vswitch, the standard switch that weft makes for it, or portgroup"},
-		{"a port whose NIC is no uplink", on(onGroup, "uplinks = [server.esx.rnic.p2]", "uplinks = []"), problem.Uplink, "# in", "server.esx.rnic.p2 is no uplink of the switch of that port group"},
+		{"port on two switches", on(onGroup + "      vswitch = \"weft-a\"\n"), problem.Uplink, "# in", "vmk of server.esx.rnic.p2 also has vswitch"},
+		{"port without a switch", on(""), problem.Uplink, "# port", "needs vswitch, a standard switch that weft creates, or portgroup"},
+		{"NIC is not an uplink", on(onGroup, "uplinks = [server.esx.rnic.p2]", "uplinks = []"), problem.Uplink, "# in", "server.esx.rnic.p2 is not an uplink of the switch of that port group"},
 		{"DirectPath I/O", pvrdmaEdits(path, path+"\n  directpath_io \"eth9\" {}"), problem.OtherWay, `directpath_io "eth9"`, "it gives one adapter to one machine, is the fastest, and restricts vMotion"},
 		{"SR-IOV", pvrdmaEdits(match, match+"\n    sriov = 8"), problem.OtherWay, "sriov = 8", "weft sets up no SR-IOV"},
 		{"Fibre Channel", pvrdmaEdits(match, match+"\n    fc = true"), problem.FC, "fc = true", "weft sets up no Fibre Channel"},
 		{"iSER", on(onGroup + "      services = [\"iser\"]\n"), problem.OtherWay, `services = ["iser"]`, "NVMe over RDMA, of 7.0 on, is the service nvme-rdma"},
-		{"hardware without PVRDMA", pvrdmaEdits(path, path+"\n  hardware_version = 12 # old"), problem.PVRDMA, "# old", "PVRDMA came with virtual hardware 13 (vSphere 6.5)"},
-		{"hardware without RoCE v2", pvrdmaEdits(path, path+"\n  hardware_version = 13"), problem.PVRDMA, eth1, "RoCE v2 came with virtual hardware 14 (vSphere 6.7), and hardware_version is 13 (main.weft.hcl:"},
-		{"a host without a port for PVRDMA", pvrdmaEdits(`"vmk2"`, `""`), problem.PVRDMA, "# on", `server.esx (main.weft.hcl:`},
-		{"a firewall that keeps PVRDMA out", pvrdmaEdits(`firewall_ruleset "pvrdma" {}`, ""), problem.PVRDMA, "# on", `has no firewall_ruleset "pvrdma" {}`},
-		{"no fabric for RoCE", pvrdmaEdits("    fabric  = fabric.roce\n", ""), problem.PVRDMA, "# on", "between hosts it would be TCP"},
-		{"a fabric without PFC", append(pvrdmaEdits(), "    pfc       = true\n", ""), problem.PVRDMA, "# on", "RoCE wants one that loses nothing"},
-		{"RoCE v1 in two subnets", pvrdmaEdits(`vm "hpc"`, other, `[server.esx.rnic.p2]`, `[server.esx.rnic.p2, server.far.rnic.p2]`, "# on", "# on\n    protocol = \"rocev1\" # flat"), problem.PVRDMA, "# flat", "RoCE v1 stays in one: write rocev2"},
+		{"hardware without PVRDMA", pvrdmaEdits(path, path+"\n  hardware_version = 12 # old"), problem.PVRDMA, "# old", "PVRDMA requires virtual hardware 13 or later (vSphere 6.5)"},
+		{"hardware without RoCE v2", pvrdmaEdits(path, path+"\n  hardware_version = 13"), problem.PVRDMA, eth1, "RoCE v2 requires virtual hardware 14 (vSphere 6.7), but hardware_version is 13 (main.weft.hcl:"},
+		{"host without a PVRDMA port", pvrdmaEdits(`"vmk2"`, `""`), problem.PVRDMA, "# on", `server.esx (main.weft.hcl:`},
+		{"firewall blocks PVRDMA", pvrdmaEdits(`firewall_ruleset "pvrdma" {}`, ""), problem.PVRDMA, "# on", `has no firewall_ruleset "pvrdma" {}`},
+		{"no fabric for RoCE", pvrdmaEdits("    fabric  = fabric.roce\n", ""), problem.PVRDMA, "# on", "so hosts would use TCP"},
+		{"fabric without PFC", append(pvrdmaEdits(), "    pfc       = true\n", ""), problem.PVRDMA, "# on", "RoCE requires a lossless class"},
+		{"RoCE v1 in two subnets", pvrdmaEdits(`vm "hpc"`, other, `[server.esx.rnic.p2]`, `[server.esx.rnic.p2, server.far.rnic.p2]`, "# on", "# on\n    protocol = \"rocev1\" # flat"), problem.PVRDMA, "# flat", "RoCE v1 is not routed: set rocev2"},
 		{"another datacenter", pvrdmaEdits(path, `path = "dc2/vm/hpc"`), problem.PVRDMA, "# on", "vm.hpc is in dc2, and dvswitch.rdma is in dc1"},
-		{"one machine in two blocks", pvrdmaEdits(`vm "hpc"`, `vm "twin" {
+		{"duplicate virtual machine", pvrdmaEdits(`vm "hpc"`, `vm "twin" {
   path = "dc1/vm/hpc"
   pvrdma "eth1" { portgroup = dvswitch.rdma.portgroup.storage }
 }
 vm "hpc"`, path, path+" # again"), problem.PVRDMA, "# again", "vm.twin (main.weft.hcl:"},
-		{"a machine of two vCenters", pvrdmaEdits(`vm "hpc"`, `vcenter "dc2" {
+		{"virtual machine in two vCenters", pvrdmaEdits(`vm "hpc"`, `vcenter "dc2" {
   host       = "vc2.example.net"
   credential = credential.switch
 }

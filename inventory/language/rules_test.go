@@ -97,15 +97,15 @@ func networkMistakes() []mistake {
 		{"three planes overlap", []string{`plane "b" {`, "plane \"c\" { subnet = \"10.1.0.128/25\" }\n  plane \"b\" {"}, problem.Overlap, `plane "c"`, "10.1.0.128/25 overlaps 10.1.0.0/24 of fabric.roce.plane.a (main.weft.hcl:"},
 		{"switches crossed", more(secondLeaf + link("up", `switch.leaf.port["Ethernet1/49"]`, `switch.other.port["Ethernet1/49"]`, "100G")), problem.Crossed, `link "up"`, `switch.other.port["Ethernet1/49"] is in fabric.roce.plane.b`},
 		{"NICs crossed", more(link("back", `server.storage.rnic.p1`, `server.compute["a"].rnic.p0`, "100G")), problem.Crossed, `link "back"`, `server.compute["a"].rnic.p0`},
-		{"link faster than its port", more(comware + link("fast", `server.storage.rnic.p0`, `switch.h3c.port["Twenty-FiveGigE1/0/1"]`, "100G")), problem.Speed, `speed = "100G"`, `switch.h3c.port["Twenty-FiveGigE1/0/1"] has at most 25G`},
+		{"link faster than its port", more(comware + link("fast", `server.storage.rnic.p0`, `switch.h3c.port["Twenty-FiveGigE1/0/1"]`, "100G")), problem.Speed, `speed = "100G"`, `switch.h3c.port["Twenty-FiveGigE1/0/1"] supports at most 25G`},
 		{"planes of two speeds", more(secondLeaf + link("slow", `server.storage.rnic.p1`, `switch.other.port["Ethernet1/1"]`, "25G")), problem.Uneven, `speed = "25G"`, "server.storage.rnic.p1 has 25G, but server.storage.rnic.p0 has 100G (main.weft.hcl:"},
 		{"one switch", more(spine + link("a", `server.compute["a"].rnic.p0`, `switch.spine.port["Ethernet1/1"]`, "100G") + link("b", `server.compute["a"].rnic.p1`, `switch.spine.port["Ethernet1/2"]`, "100G")),
 			problem.OneSwitch, `to = switch.spine.port["Ethernet1/2"]`, `server.compute["a"].rnic.p0 (link.a (main.weft.hcl:`},
 		{"no fabric", []string{"  fabric = fabric.roce\n  plane  = \"a\"\n", ""}, problem.NoFabric, `switch "leaf"`, "unmanaged = true"},
 		{"no fabric behind a link", []string{"  fabric = fabric.roce\n  plane  = \"a\"\n", ""}, problem.NoFabric, `to    = switch.leaf`, "server.storage.rnic.p0 belongs to fabric.roce, but switch.leaf (main.weft.hcl:"},
-		{"MTU", []string{`transport = "rocev2"`, "transport = \"rocev2\"\n  mtu = 5000 # small"}, problem.MTU, `# small`, "packets of 9000 bytes, but switch ports take 5000"},
+		{"MTU", []string{`transport = "rocev2"`, "transport = \"rocev2\"\n  mtu = 5000 # small"}, problem.MTU, `# small`, "packets of 9000 bytes, but switch ports accept 5000"},
 		{"MTU without room", []string{`transport = "rocev2"`, "transport = \"rocev2\"\n  mtu = 9000\n  host_mtu = 9000 # same"}, problem.MTU, `# same`, "a frame of up to 9022"},
-		{"small RoCE packets", []string{`transport = "rocev2"`, "transport = \"rocev2\"\n  host_mtu = 1500"}, problem.SmallMTU, `host_mtu = 1500`, "a RoCE packet carries 1024 bytes; 4192 or more"},
+		{"small RoCE packets", []string{`transport = "rocev2"`, "transport = \"rocev2\"\n  host_mtu = 1500"}, problem.SmallMTU, `host_mtu = 1500`, "a RoCE packet carries 1024 bytes; with 4192 or more"},
 		{"switch host twice", more(`switch "twin" {
   os     = "nxos"
   host   = "leaf.example.net" # again
@@ -126,7 +126,7 @@ rollout "all"`}, problem.DeviceTwice, `# again`, "switch.leaf (main.weft.hcl:"},
   vcenter = vcenter.dc1
   path    = "dc1/network/rdma"
   uplinks = [server.storage.rnic.p0, server.storage.rnic.p1] # both
-}`), problem.Uplink, `# both`, "has one uplink on each host, without teaming"},
+}`), problem.Uplink, `# both`, "has one uplink per host, without teaming"},
 		{"an uplink of two distributed switches", more(vcenter + `dvswitch "rdma" {
   vcenter = vcenter.dc1
   path    = "dc1/network/rdma"
@@ -136,8 +136,8 @@ dvswitch "other" {
   vcenter = vcenter.dc1
   path    = "dc1/network/other"
   uplinks = [server.storage.rnic.p0] # again
-}`), problem.Uplink, `# again`, "is an uplink of dvswitch.rdma (main.weft.hcl:"},
-		{"one path for two switches", more(vcenter + `dvswitch "rdma" {
+}`), problem.Uplink, `# again`, "is also an uplink of dvswitch.rdma (main.weft.hcl:"},
+		{"duplicate switch path", more(vcenter + `dvswitch "rdma" {
   vcenter = vcenter.dc1
   path    = "dc1/network/rdma"
   uplinks = []
@@ -146,8 +146,8 @@ dvswitch "other" {
   vcenter = vcenter.dc1
   path    = "dc1/network/rdma" # again
   uplinks = []
-}`), problem.Uplink, `# again`, "has the path dc1/network/rdma as well"},
-		{"port without a kind", []string{`port["Ethernet1/1"]`, `port["1/1"]`}, problem.PortName, `port["1/1"]`, `as in "Ethernet1/1"`},
+}`), problem.Uplink, `# again`, "also has the path dc1/network/rdma"},
+		{"port without a kind", []string{`port["Ethernet1/1"]`, `port["1/1"]`}, problem.PortName, `port["1/1"]`, `such as "Ethernet1/1"`},
 		{"no login", []string{`connection "default" { user = "root" }`, ""}, problem.Login, `switch "leaf"`, "~/.ssh/config"},
 	}
 }
@@ -160,23 +160,23 @@ func qosMistakes() []mistake {
 		{"PFC on 0 of NX-OS", []string{`priority  = 3`, `priority  = 0 # best effort`}, problem.Reserved, `# best effort`, "switch.leaf (main.weft.hcl:"},
 		{"PFC on 0 of Comware", []string{`"nxos"`, `"comware"`, `priority  = 3`, `priority  = 0 # best effort`}, problem.Reserved, `# best effort`, "H3C Comware 7 PFC command reference"},
 		{"PFC on 7 of Comware", append(more(comware), `priority  = 3`, `priority  = 7`), problem.Reserved, `priority  = 7`, "against PFC on 0, 6 and 7 (H3C"},
-		{"two lossless classes", []string{`    strict   = true`, "    strict   = true\n    pfc = true"}, problem.NoDrop, `pfc = true`, "2 lossless classes, and the catalogue does not know"},
+		{"two lossless classes", []string{`    strict   = true`, "    strict   = true\n    pfc = true"}, problem.NoDrop, `pfc = true`, "2 lossless classes, and the catalogue has no limit"},
 		{"MTU beyond the switch", []string{`transport = "rocev2"`, "transport = \"rocev2\"\n  mtu = 9600"}, problem.MTU, `mtu = 9600`, "switch.leaf (main.weft.hcl:"},
-		{"pause without end", headroom("60KB", "61KB", "100KB"), problem.Headroom, `xon = "61KB"`, "must not lie above xoff (60000 bytes, main.weft.hcl:"},
-		{"pause too late", headroom("160KB", "60KB", "100KB"), problem.Headroom, `xoff = "160KB"`, "within size (100000 bytes, main.weft.hcl:"},
-		{"PFC before ECN", headroom("160KB", "60KB", "200KB"), problem.PauseFirst, `max         = "1500KB"`, "PFC pauses at 160000 already"},
+		{"pause without end", headroom("60KB", "61KB", "100KB"), problem.Headroom, `xon = "61KB"`, "must not exceed xoff (60000 bytes, main.weft.hcl:"},
+		{"xoff above size", headroom("160KB", "60KB", "100KB"), problem.Headroom, `xoff = "160KB"`, "must not exceed size (100000 bytes, main.weft.hcl:"},
+		{"PFC before ECN", headroom("160KB", "60KB", "200KB"), problem.PauseFirst, `max         = "1500KB"`, "PFC pauses at 160000"},
 		{"lossless without ECN", []string{"    ecn {\n      min         = \"150KB\"\n      max         = \"1500KB\"\n      probability = 5\n    }\n", ""}, problem.NoECN, `pfc       = true`, "do not slow down"},
-		{"lossless without a watchdog", []string{"  pfc_watchdog { action = \"drop\" }\n", ""}, problem.NoWatchdog, `fabric "roce"`, "stops the whole fabric"},
+		{"lossless without a watchdog", []string{"  pfc_watchdog { action = \"drop\" }\n", ""}, problem.NoWatchdog, `fabric "roce"`, "can stop the whole fabric"},
 		{"no class of notifications", []string{`dscp     = [48]`, `dscp     = [40]`}, problem.NoCNP, `ecn {`, "no class has DSCP 48"},
 		{"lossless notifications", []string{`dscp      = [26]`, `dscp      = [26, 48]`, `dscp     = [48]`, `dscp     = [40]`}, problem.NoCNP, `[26, 48]`, "is in a lossless class"},
-		{"headroom without PFC", []string{`    strict   = true`, "    strict   = true\n    headroom {\n      xoff = \"2KB\"\n      xon = \"1KB\"\n      size = \"3KB\"\n    }"}, problem.Headroom, `headroom {`, "without pfc"},
+		{"headroom without PFC", []string{`    strict   = true`, "    strict   = true\n    headroom {\n      xoff = \"2KB\"\n      xon = \"1KB\"\n      size = \"3KB\"\n    }"}, problem.Headroom, `headroom {`, "requires pfc"},
 		{"classes on InfiniBand", []string{`transport = "rocev2"`, `transport = "infiniband"`}, problem.InfiniBand, `traffic_class "rdma"`, "subnet manager"},
-		{"a link to a bundle", more("link \"bundle\" {\n  from = switch.leaf.port[\"port-channel7\"]\n  to = server.compute[\"a\"].rnic.p0\n}"), problem.Value, `from = switch.leaf.port["port-channel7"]`, "declare a link for each of its member ports"},
-		{"RDMA could belong to two classes", []string{`  traffic_class "default" {`, "  traffic_class \"other\" {\n    dscp = [34]\n    priority = 4\n    strict = true\n    pfc = true\n  }\n  traffic_class \"default\" {"}, problem.Carries, `traffic_class "other"`, "RDMA could belong to it or to fabric.roce.traffic_class.rdma (main.weft.hcl:"},
-		{"a transport in two classes", []string{`    strict   = true`, "    strict   = true\n    carries = [\"rdma\"]", `    pfc       = true`, "    pfc       = true\n    carries   = [\"rdma\", \"tcp\"]"}, problem.Carries, `carries = ["rdma"]`, "RDMA is already carried by fabric.roce.traffic_class.rdma (main.weft.hcl:"},
-		{"a class without traffic", []string{`  traffic_class "default" {`, "  traffic_class \"tcp\" {\n    dscp = [10]\n    priority = 1\n    strict = true\n  }\n  traffic_class \"default\" {"}, problem.Carries, `traffic_class "tcp"`, "Neither RDMA nor TCP belongs to it"},
-		{"partition on Ethernet", []string{`transport = "rocev2"`, "transport = \"rocev2\"\n  partition = \"0x8001\""}, problem.InfiniBand, `partition = "0x8001"`, "only InfiniBand has partitions"},
-		{"switch on InfiniBand", []string{`transport = "rocev2"`, `transport = "infiniband"`}, problem.InfiniBand, `fabric = fabric.roce`, "which nxos does not speak"},
+		{"a link to a bundle", more("link \"bundle\" {\n  from = switch.leaf.port[\"port-channel7\"]\n  to = server.compute[\"a\"].rnic.p0\n}"), problem.Value, `from = switch.leaf.port["port-channel7"]`, "declare a link for each member port"},
+		{"RDMA could belong to two classes", []string{`  traffic_class "default" {`, "  traffic_class \"other\" {\n    dscp = [34]\n    priority = 4\n    strict = true\n    pfc = true\n  }\n  traffic_class \"default\" {"}, problem.Carries, `traffic_class "other"`, "RDMA could use it or fabric.roce.traffic_class.rdma (main.weft.hcl:"},
+		{"transport in two classes", []string{`    strict   = true`, "    strict   = true\n    carries = [\"rdma\"]", `    pfc       = true`, "    pfc       = true\n    carries   = [\"rdma\", \"tcp\"]"}, problem.Carries, `carries = ["rdma"]`, "RDMA is already carried by fabric.roce.traffic_class.rdma (main.weft.hcl:"},
+		{"class without traffic", []string{`  traffic_class "default" {`, "  traffic_class \"tcp\" {\n    dscp = [10]\n    priority = 1\n    strict = true\n  }\n  traffic_class \"default\" {"}, problem.Carries, `traffic_class "tcp"`, "Neither RDMA nor TCP uses it"},
+		{"partition on Ethernet", []string{`transport = "rocev2"`, "transport = \"rocev2\"\n  partition = \"0x8001\""}, problem.InfiniBand, `partition = "0x8001"`, "only InfiniBand has partition keys"},
+		{"switch on InfiniBand", []string{`transport = "rocev2"`, `transport = "infiniband"`}, problem.InfiniBand, `fabric = fabric.roce`, "which nxos does not support"},
 	}
 }
 
@@ -186,22 +186,22 @@ func storageMistakes() []mistake {
 		{"TCP on InfiniBand", []string{`transport = "rocev2"`, `transport = "infiniband"`}, problem.Transport, `transport = ["tcp"]`, "IPoIB"},
 		{"nobody asks for proof", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  dhchap_ctrl_key = env(\"K\") # proof"}, problem.CHAP, `# proof`, "without dhchap_key"},
 		{"nobody has a key", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  dhchap_hash = \"sha512\""}, problem.CHAP, `dhchap_hash`, "none authenticates"},
-		{"a name without a key", more(`initiator "keyed" {
+		{"host without a key", more(`initiator "keyed" {
   server     = server.compute["a"]
   hostnqn    = "nqn.2026-11.net.example:keyed"
   dhchap_key = env("K")
   connect { to = target.nvme }
 }`), problem.CHAP, `initiator "nvme"`, "by name only"},
 		{"demanded of a host without a key", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  demand_auth = true"}, problem.CHAP, `demand_auth`, "no initiator of that name that connects here has dhchap_key"},
-		{"demanded without an exchange", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  demand_auth = true\n  dhchap_dhgroup = \"null\""}, problem.CHAP, `dhchap_dhgroup`, "or name a group"},
+		{"demanded without an exchange", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  demand_auth = true\n  dhchap_dhgroup = \"null\""}, problem.CHAP, `dhchap_dhgroup`, "or set a group"},
 		{"TLS of the kernel's target", []string{`transport = ["tcp"]`, "engine    = \"nvmet\"\n  transport = [\"tcp\"]\n  tls       = true"}, problem.TLS, `tls       = true`, "tlshd and a keyring"},
-		{"TLS over RDMA", []string{`transport = ["tcp"]`, "transport = [\"tcp\", \"rdma\"]\n  tls       = true"}, problem.TLS, `transport = ["tcp", "rdma"]`, "over TCP only"},
-		{"TLS of a kernel", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  tls       = true"}, problem.TLS, `to = target.nvme`, "this initiator is the kernel's"},
-		{"TLS without a key", append(more(probing("tls2", "")), `transport = ["tcp"]`, "transport = [\"tcp\"]\n  tls       = true"), problem.TLS, `to = target.nvme # tls2`, "give the initiator a tls_key"},
+		{"TLS over RDMA", []string{`transport = ["tcp"]`, "transport = [\"tcp\", \"rdma\"]\n  tls       = true"}, problem.TLS, `transport = ["tcp", "rdma"]`, "only over TCP"},
+		{"TLS of a kernel", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  tls       = true"}, problem.TLS, `to = target.nvme`, "the kernel initiator needs tlshd"},
+		{"TLS without a key", append(more(probing("tls2", "")), `transport = ["tcp"]`, "transport = [\"tcp\"]\n  tls       = true"), problem.TLS, `to = target.nvme # tls2`, "set tls_key in the initiator"},
 		{"TLS of a host that nobody knows", []string{`transport = ["tcp"]`, "transport = [\"tcp\"]\n  tls       = true", `nqn = "nqn.2026-11.net.example:data"`,
 			"nqn = \"nqn.2026-11.net.example:data\"\n    allow_hosts = [\"nqn.2026-11.net.example:h\"]"}, problem.TLS, `tls       = true`, "nqn.2026-11.net.example:h may connect"},
 		{"TLS with some", append(more(probing("half", `tls_key = env("K")`)+array), `to = target.nvme # half`, `to = [target.nvme, target.array] # half`,
-			`transport = ["tcp"]`, "transport = [\"tcp\"]\n  tls       = true"), problem.TLS, `tls_key = env("K")`, "in clear with target.array (main.weft.hcl:"},
+			`transport = ["tcp"]`, "transport = [\"tcp\"]\n  tls       = true"), problem.TLS, `tls_key = env("K")`, "but not with target.array (main.weft.hcl:"},
 		{"TLS with nobody", more(probing("alone", `tls_key = env("K")`)), problem.TLS, `tls_key = env("K")`, "target.nvme (main.weft.hcl:"},
 		{"no drives", more(`target "idle" {
   server  = server.compute["a"] # no pool
@@ -223,47 +223,47 @@ func storageMistakes() []mistake {
   server  = server.storage
   portals = [server.storage.rnic.p0, server.storage.rnic.p1] # again
   subsystem "x" { nqn = "nqn.2026-11.net.example:x" }
-}`), problem.Portal, `# again`, "10.1.0.11:4420 is a portal of target.nvme (main.weft.hcl:"},
+}`), problem.Portal, `# again`, "10.1.0.11:4420 is also a portal of target.nvme (main.weft.hcl:"},
 		{"allowed twice", []string{`nqn = "nqn.2026-11.net.example:data"`, "nqn = \"nqn.2026-11.net.example:data\"\n    allow_hosts = [\"nqn.2026-11.net.example:h\", \"nqn.2026-11.net.example:h\"]"}, problem.NQNTwice, `allow_hosts`, "in the list twice"},
 		{"empty volume", []string{`size = "1TiB"`, `size = "0B"`}, problem.Value, `size = "0B"`, "more than 0"},
-		{"mirror of itself", []string{`size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.flash]"}, problem.Mirror, `mirror = [pool.flash]`, "pool.flash (main.weft.hcl:"},
+		{"mirror in the same pool", []string{`size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.flash]"}, problem.Mirror, `mirror = [pool.flash]`, "pool.flash (main.weft.hcl:"},
 		{"mirror beside", append(more(`pool "more" {
   server = server.storage
   drives = ["nvme-eui.02"]
-}`), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.more]"), problem.Mirror, `mirror = [pool.more]`, "survives a drive, not the server"},
+}`), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.more]"), problem.Mirror, `mirror = [pool.more]`, "survives the loss of a drive, but not of the server"},
 		{"three halves", append(more(elsewhere), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.flash, pool.far]"), problem.Mirror, `mirror = [pool.flash, pool.far]`, "A mirror has two halves"},
-		{"half of a mirror", append(more(elsewhere), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.far]"), problem.Half, `to = target.nvme`, "leads to one half of volume.fast"},
-		{"two writers", append(more(elsewhere+farTarget), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.far]", `to = target.nvme`, `to = [target.nvme, target.far]`), problem.Half, `to = [target.nvme, target.far]`, "connects to volume.fast"},
+		{"half of a mirror", append(more(elsewhere), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.far]"), problem.Half, `to = target.nvme`, "exports only one half of volume.fast"},
+		{"overwrite each other", append(more(elsewhere+farTarget), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.far]", `to = target.nvme`, `to = [target.nvme, target.far]`), problem.Half, `to = [target.nvme, target.far]`, "connects to volume.fast"},
 		{"locks at the kernel's target", append(esxi(), `transport = ["tcp"]`, "engine    = \"nvmet\"\n  transport = [\"tcp\"]", `limits { iops = 1000 }`, ``), problem.Locks, `to = target.nvme`, `target.nvme (main.weft.hcl:`},
-		{"locks in half of a mirror", append(esxi(), append(more(elsewhere), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.far]")...), problem.Locks, `to = target.nvme`, "one half only"},
+		{"locks in half of a mirror", append(esxi(), append(more(elsewhere), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.far]")...), problem.Locks, `to = target.nvme`, "only one half"},
 		{"locks in a mirror", append(esxi(), append(more(`pool "more" {
   server = server.storage
   drives = ["nvme-eui.02"]
-}`), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.more]")...), problem.Locks, `to = target.nvme`, "loses its power between the halves"},
-		{"half as scratch", append(more(elsewhere), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.far]", "namespace \"1\" {", "namespace \"1\" {\n      scratch = true"), problem.Half, `scratch = true`, "would write to one half of volume.fast"},
+}`), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.more]")...), problem.Locks, `to = target.nvme`, "survives a power loss between the two writes"},
+		{"half as scratch", append(more(elsewhere), `size = "1TiB"`, "size = \"1TiB\"\n  mirror = [pool.far]", "namespace \"1\" {", "namespace \"1\" {\n      scratch = true"), problem.Half, `scratch = true`, "would write to only one half of volume.fast"},
 	}
 }
 
 func rolloutMistakes() []mistake {
 	return []mistake{
-		{"later phase", []string{`  plane  = "a"`, "  plane  = \"a\"\n  depends_on = [pool.flash]"}, problem.Order, `depends_on`, `but pool.flash comes only with phase "rest" (main.weft.hcl:`},
+		{"later phase", []string{`  plane  = "a"`, "  plane  = \"a\"\n  depends_on = [pool.flash]"}, problem.Order, `depends_on`, `but pool.flash is applied only in phase "rest" (main.weft.hcl:`},
 		{"later phase by name", []string{`  plane  = "a"`, "  plane  = \"a\"\n  depends_on = [pool.flash]", `phase "rest"`, "phase \"storage\" { select = pool.flash }\n  phase \"rest\""}, problem.Order, `depends_on`, `phase "storage"`},
 		{"circle", []string{`  plane  = "a"`, "  plane  = \"a\"\n  depends_on = [pool.flash]", `size = "1TiB"`, "size = \"1TiB\"\n  depends_on = [switch.leaf]", `drives =`, "depends_on = [volume.fast]\n  drives ="},
 			problem.Cycle, `depends_on = [pool.flash]`, "), pool.flash (main.weft.hcl:"},
-		{"waits for itself", []string{`host     = "${each.key}.example.net"`, "host     = \"${each.key}.example.net\"\n  depends_on = [server.compute]"}, problem.Cycle, `depends_on`, `and that one for server.compute["a"]`},
-		{"nothing remains", []string{`select = [switch.leaf]`, `select = [switch.leaf, server.storage, server.compute, link.leaf, pool.flash, volume.fast, target.nvme, initiator.nvme]`}, problem.Select, `phase "rest"`, "everything there is"},
-		{"gate without validations", []string{`gate   = [validation.latency]`, `gate   = []`}, problem.NoGate, `gate   = []`, "nothing would be judged"},
-		{"record without validations", []string{`gate   = [validation.latency]`, `record = []`}, problem.NoGate, `record = []`, "nothing would be judged"},
+		{"waits for itself", []string{`host     = "${each.key}.example.net"`, "host     = \"${each.key}.example.net\"\n  depends_on = [server.compute]"}, problem.Cycle, `depends_on`, `which depends on server.compute["a"]`},
+		{"nothing remains", []string{`select = [switch.leaf]`, `select = [switch.leaf, server.storage, server.compute, link.leaf, pool.flash, volume.fast, target.nvme, initiator.nvme]`}, problem.Select, `phase "rest"`, "already select every device"},
+		{"gate without validations", []string{`gate   = [validation.latency]`, `gate   = []`}, problem.NoGate, `gate   = []`, "nothing would be checked"},
+		{"record without validations", []string{`gate   = [validation.latency]`, `record = []`}, problem.NoGate, `record = []`, "nothing would be checked"},
 		{"no baseline", []string{`metric "p99" { max = "30us" }`, `metric "p99" { regression = "10%" }`}, problem.NoBaseline, `regression`, "inconclusive"},
 		{"confirm for too short", []string{`  plane  = "a"`, "  plane  = \"a\"\n  safety { commit_confirm = \"10s\" }"}, problem.Duration, `commit_confirm`, "30 to 65535 seconds"},
 		{"no time to connect", []string{`{ user = "root" }`, "{\n  user = \"root\"\n  connect_timeout = \"0s\"\n}"}, problem.Duration, `connect_timeout`, "more than 0"},
 		{"no time to detect", []string{`traffic_class "cnp" {`, "pfc_watchdog { detect = \"0s\" }\n  traffic_class \"cnp\" {"}, problem.Duration, `detect`, "more than 0"},
 		{"half a second", []string{`connect { to = target.nvme }`, "connect {\n    to = target.nvme\n    keep_alive_tmo = \"500ms\"\n  }"}, problem.Duration, `keep_alive_tmo`, "whole seconds"},
-		{"gives up at once", []string{`connect { to = target.nvme }`, "connect {\n    to = target.nvme\n    ctrl_loss_tmo = 5\n  }"}, problem.Duration, `ctrl_loss_tmo`, "before the first attempt"},
-		{"no latency", []string{`max = "30us"`, `max = "0s"`}, problem.Duration, `max = "0s"`, "No latency is 0"},
+		{"gives up at once", []string{`connect { to = target.nvme }`, "connect {\n    to = target.nvme\n    ctrl_loss_tmo = 5\n  }"}, problem.Duration, `ctrl_loss_tmo`, "before the first reconnect attempt"},
+		{"no latency", []string{`max = "30us"`, `max = "0s"`}, problem.Duration, `max = "0s"`, "latency cannot be 0"},
 		{"soak", []string{`gate   = [validation.latency]`, "gate = [validation.latency]\n    soak = \"31d\""}, problem.Duration, `soak`, "30 days"},
-		{"restart of nothing", []string{`phase "rest"`, "phase \"base\" {\n    gate = [validation.latency]\n    restart = \"rolling\"\n  }\n  phase \"rest\""}, problem.Select, `restart = "rolling"`, "restart goes with select"},
-		{"time for no restart", []string{`gate   = [validation.latency]`, "gate = [validation.latency]\n    restart_timeout = \"1h\""}, problem.Select, `restart_timeout`, `goes with restart = "rolling"`},
+		{"restart of nothing", []string{`phase "rest"`, "phase \"base\" {\n    gate = [validation.latency]\n    restart = \"rolling\"\n  }\n  phase \"rest\""}, problem.Select, `restart = "rolling"`, "restart requires select"},
+		{"time for no restart", []string{`gate   = [validation.latency]`, "gate = [validation.latency]\n    restart_timeout = \"1h\""}, problem.Select, `restart_timeout`, `requires restart = "rolling"`},
 		{"no time for a restart", []string{`gate   = [validation.latency]`, "gate = [validation.latency]\n    restart = \"rolling\"\n    restart_timeout = \"0s\""}, problem.Duration, `restart_timeout`, "24 hours"},
 	}
 }
@@ -326,7 +326,7 @@ func TestRulesFindWhatTheySay(t *testing.T) {
 				t.Errorf("%q says that it finds %s, which no mistake shows: %+v", r.Says, f.Code, f)
 			}
 			_, page, _ := problem.Explain(string(f.Code))
-			if warning := strings.HasPrefix(page, "A warning."); warning != (f.Warns && !f.Errors) && f.Code != problem.NoFabric {
+			if warning := strings.HasPrefix(page, "This is a warning."); warning != (f.Warns && !f.Errors) && f.Code != problem.NoFabric {
 				t.Errorf("the page of %s begins with %.40q, and the rule %q says %+v", f.Code, page, r.Says, f)
 			}
 		}

@@ -23,8 +23,8 @@ func (c *checker) carries(f *inventory.Fabric) {
 		case len(t.Carries) > 0 || t.CNP() || t.Name == inventory.DefaultClass:
 		case rdma && slices.Contains(f.Candidates(inventory.RDMA), t):
 		default:
-			c.warn(problem.Carries, &t.Block, "", "a class without traffic",
-				`Neither RDMA nor TCP belongs to it, so weft marks nothing with its DSCP. Write carries = ["tcp"] or ["rdma"], or carries = ["other"] if other programs mark their packets for it.`)
+			c.warn(problem.Carries, &t.Block, "", "class without traffic",
+				`Neither RDMA nor TCP uses it, so weft marks no packets with its DSCP. Set carries = ["tcp"] or ["rdma"], or carries = ["other"] if other programs mark their packets.`)
 		}
 	}
 }
@@ -39,8 +39,8 @@ func (c *checker) oneClass(f *inventory.Fabric, transport string) {
 	others := strings.Join(slice.Map(list[:len(list)-1], func(t *inventory.TrafficClass) string { return whereBlock(&t.Block) }), " and ")
 	switch {
 	case len(last.Carries) > 0:
-		c.refuse(problem.Carries, &last.Block, "carries", "a transport in two classes", "%s is already carried by %s: write it in one class of %s.", name, others, f.Addr)
+		c.refuse(problem.Carries, &last.Block, "carries", "transport in two classes", "%s is already carried by %s: set it in only one class of %s.", name, others, f.Addr)
 	case f.Transport == "rocev2" || f.Transport == "iwarp":
-		c.refuse(problem.Carries, &last.Block, "", "two classes for RDMA", `RDMA could belong to it or to %s: write carries = ["rdma"] in one of them.`, others)
+		c.refuse(problem.Carries, &last.Block, "", "two classes for RDMA", `RDMA could use it or %s: set carries = ["rdma"] in one of them.`, others)
 	}
 }

@@ -52,19 +52,19 @@ func (c *checker) asked(t *inventory.Target, with, without []*inventory.Initiato
 	}
 	switch {
 	case t.Engine == "external" && attr != "":
-		c.refuse(problem.CHAP, &t.Block, attr, "authentication that weft does not set up", `weft does not configure an external target: set %s on the array.`, attr)
+		c.refuse(problem.CHAP, &t.Block, attr, "authentication of an external target", `weft does not configure an external target: set %s on the array.`, attr)
 	case t.DemandAuth && t.DHGroup == "null":
-		c.refuse(problem.CHAP, &t.Block, "dhchap_dhgroup", "authentication without an exchange", `demand_auth takes no group "null": leave dhchap_dhgroup to the engine, or name a group.`)
+		c.refuse(problem.CHAP, &t.Block, "dhchap_dhgroup", "authentication without a key exchange", `demand_auth requires a group other than "null": remove dhchap_dhgroup, or set a group.`)
 	case t.DemandAuth && c.byName(t, with) != "":
-		c.refuse(problem.CHAP, &t.Block, "demand_auth", "a host without a key",
-			"%s may connect, and no initiator of that name that connects here has dhchap_key: whoever takes the name would need none.", c.byName(t, with))
+		c.refuse(problem.CHAP, &t.Block, "demand_auth", "host without a key",
+			"%s may connect, but no initiator of that name that connects here has dhchap_key: any host with this name could connect without a key.", c.byName(t, with))
 	case t.CtrlKey != nil && len(without) > 0:
-		c.refuse(problem.CHAP, &t.Block, "dhchap_ctrl_key", "a target that proves itself to nobody",
-			"%s connects without dhchap_key: a host asks for proof only where it gives one.", whereBlock(&without[0].Block))
+		c.refuse(problem.CHAP, &t.Block, "dhchap_ctrl_key", "target key without host keys",
+			"%s connects without dhchap_key: a host authenticates a target only if it has a key itself.", whereBlock(&without[0].Block))
 	case attr != "" && len(with) == 0 && len(without) > 0:
 		c.refuse(problem.CHAP, &t.Block, attr, "authentication without keys", "No initiator that connects has dhchap_key, so none authenticates.")
 	case len(with) > 0 && len(without) > 0:
-		c.warn(problem.CHAP, &without[0].Block, "", "a name without a key", "It connects to %s by name only, and %s has a key: whoever takes this name needs none.",
+		c.warn(problem.CHAP, &without[0].Block, "", "host without a key", "It connects to %s by name only, but %s has a key: any host with this name can connect without one.",
 			whereBlock(&t.Block), whereBlock(&with[0].Block))
 	}
 }
@@ -94,8 +94,8 @@ func (c *checker) oneKernel(first, t *inventory.Target) {
 		differ = append(differ, "dhchap_dhgroup")
 	}
 	if len(differ) > 0 {
-		c.refuse(problem.CHAP, &t.Block, cmp.Or(differ...), "two ways to authenticate in one kernel",
-			`%s on the same server says otherwise about %s: the kernel's target has one of each for a host.`, whereBlock(&first.Block), strings.Join(differ, " and "))
+		c.refuse(problem.CHAP, &t.Block, cmp.Or(differ...), "conflicting authentication on one server",
+			`%s on the same server has another %s: the kernel target has only one of each per host.`, whereBlock(&first.Block), strings.Join(differ, " and "))
 	}
 }
 

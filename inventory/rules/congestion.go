@@ -23,7 +23,7 @@ func (c *checker) congestion(f *inventory.Fabric) {
 	for _, t := range f.Classes {
 		switch {
 		case t.PFC && t.ECN == nil:
-			c.warn(problem.NoECN, &t.Block, "pfc", "a lossless class has no ECN", "Senders do not slow down before they are paused.")
+			c.warn(problem.NoECN, &t.Block, "pfc", "a lossless class has no ECN", "Senders do not slow down before they are paused: add an ecn block.")
 		case t.ECN != nil && marks == nil:
 			marks = t
 		}
@@ -32,7 +32,7 @@ func (c *checker) congestion(f *inventory.Fabric) {
 		c.notifications(f, marks)
 	}
 	if f.PFCWatchdog == nil {
-		c.warn(problem.NoWatchdog, &f.Block, "mode", "a lossless port has no watchdog", "A receiver that never stops pausing stops the whole fabric: write pfc_watchdog { action = \"drop\" }.")
+		c.warn(problem.NoWatchdog, &f.Block, "mode", "no PFC watchdog", "A faulty receiver that sends pauses permanently can stop the whole fabric: add pfc_watchdog { action = \"drop\" }.")
 	}
 }
 
@@ -45,8 +45,8 @@ func (c *checker) notifications(f *inventory.Fabric, marks *inventory.TrafficCla
 	const title = "congestion notifications are in a wrong class"
 	switch {
 	case i < 0:
-		c.warn(problem.NoCNP, &marks.Block, "ecn", title, "It marks, and no class has DSCP %d: notifications wait in that of all other traffic.", notificationDSCP)
+		c.warn(problem.NoCNP, &marks.Block, "ecn", title, "It uses ECN, but no class has DSCP %d: congestion notifications use the default class.", notificationDSCP)
 	case f.Classes[i].PFC:
-		c.warn(problem.NoCNP, &f.Classes[i].Block, "dscp", title, "DSCP %d, which NICs mark them with, is in a lossless class.", notificationDSCP)
+		c.warn(problem.NoCNP, &f.Classes[i].Block, "dscp", title, "DSCP %d, which NICs use for them, is in a lossless class.", notificationDSCP)
 	}
 }

@@ -72,5 +72,5 @@ func (s *search) circle(from *inventory.Block) {
 	if n := len(steps); n > most {
 		steps = slices.Concat(steps[:most/2], []string{"…"}, steps[n-most/2:])
 	}
-	s.refuse(problem.Cycle, from, "depends_on", "a circle of depends_on", "Each waits for the next: %s, and that one for %s.", strings.Join(steps, ", "), from.Addr)
+	s.refuse(problem.Cycle, from, "depends_on", "dependency cycle", "Each block depends on the next: %s, which depends on %s.", strings.Join(steps, ", "), from.Addr)
 }

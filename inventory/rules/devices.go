@@ -19,15 +19,15 @@ func (c *checker) devices() {
 		}
 		conn := c.connectionOf(s.Connection)
 		if other := hosts.first(place{s.Host, conn.Port}, &s.Block); other != nil {
-			c.refuse(problem.DeviceTwice, &s.Block, "host", "one host for two devices", "%s is reached at %s as well.", whereBlock(other), s.Host)
+			c.refuse(problem.DeviceTwice, &s.Block, "host", "duplicate management address", "%s also uses %s.", whereBlock(other), s.Host)
 		}
 		if s.Serial != "" {
 			if other := serials.first(s.Serial, &s.Block); other != nil {
-				c.refuse(problem.DeviceTwice, &s.Block, "serial", "one serial number for two switches", "%s has the serial number %s as well.", whereBlock(other), s.Serial)
+				c.refuse(problem.DeviceTwice, &s.Block, "serial", "duplicate serial number", "%s also has the serial number %s.", whereBlock(other), s.Serial)
 			}
 		}
 		if s.Credential == nil && conn.User == "" {
-			c.warn(problem.Login, &s.Block, "", "no login", `No credential is set and no connection has a user, so only ~/.ssh/config can say how to log in.`)
+			c.warn(problem.Login, &s.Block, "", "no login", `Neither a credential nor a connection sets a user, so the login depends on ~/.ssh/config.`)
 		}
 	}
 	for _, s := range c.Servers {
@@ -35,11 +35,11 @@ func (c *checker) devices() {
 			continue
 		}
 		if other := hosts.first(place{s.Host, c.connectionOf(s.Connection).Port}, &s.Block); other != nil {
-			c.refuse(problem.DeviceTwice, &s.Block, "host", "one host for two devices", "%s is reached at %s as well.", whereBlock(other), s.Host)
+			c.refuse(problem.DeviceTwice, &s.Block, "host", "duplicate management address", "%s also uses %s.", whereBlock(other), s.Host)
 		}
 		if s.MachineID != "" {
 			if other := machines.first(s.MachineID, &s.Block); other != nil {
-				c.refuse(problem.DeviceTwice, &s.Block, "machine_id", "one machine id for two servers", "%s has the machine id %s as well; cloned systems need new ones.", whereBlock(other), s.MachineID)
+				c.refuse(problem.DeviceTwice, &s.Block, "machine_id", "duplicate machine ID", "%s also has the machine ID %s; create a new one on cloned systems.", whereBlock(other), s.MachineID)
 			}
 		}
 	}

@@ -37,21 +37,21 @@ func (c *checker) durations() {
 	}
 	for _, v := range c.Validations {
 		if (len(v.Compare) > 0 || v.Load != nil) && !v.Incomplete && (v.Runtime < minRuntime || v.Runtime > maxRuntime) {
-			c.refuse(problem.Duration, &v.Block, "runtime", "out of range", "runtime is %s; from %s to %s make sense, as kernels count processor time in ticks of 10 ms.", v.Runtime, minRuntime, maxRuntime)
+			c.refuse(problem.Duration, &v.Block, "runtime", "out of range", "runtime is %s, but must be between %s and %s, because kernels count processor time in ticks of 10 ms.", v.Runtime, minRuntime, maxRuntime)
 		}
 		for _, m := range v.Metrics {
 			if m.Duration && m.Max == 0 && !m.Incomplete {
-				c.refuse(problem.Duration, &m.Block, "max", "a limit that nothing keeps", "No latency is 0.")
+				c.refuse(problem.Duration, &m.Block, "max", "impossible limit", "A latency cannot be 0.")
 			}
 		}
 	}
 	for _, r := range c.Rollouts {
 		for _, p := range r.Phases {
 			if p.Soak > maxSoak {
-				c.refuse(problem.Duration, &p.Block, "soak", "out of range", "soak is %s; more than 30 days is not waited for.", p.Soak)
+				c.refuse(problem.Duration, &p.Block, "soak", "out of range", "soak is %s; the maximum is 30 days.", p.Soak)
 			}
 			if p.Restart != "" && !p.Incomplete && (p.RestartTimeout < time.Second || p.RestartTimeout > maxRestart) {
-				c.refuse(problem.Duration, &p.Block, "restart_timeout", "out of range", "restart_timeout is %s; a server may take from a second to 24 hours to come back.", p.RestartTimeout)
+				c.refuse(problem.Duration, &p.Block, "restart_timeout", "out of range", "restart_timeout is %s, but must be between one second and 24 hours.", p.RestartTimeout)
 			}
 		}
 	}
@@ -68,11 +68,11 @@ func (c *checker) connection(x *inventory.Connect) {
 		d    time.Duration
 	}{{"keep_alive_tmo", x.KeepAliveTMO}, {"reconnect_delay", x.ReconnectDelay}} {
 		if timer.d < time.Second || timer.d%time.Second != 0 {
-			c.refuse(problem.Duration, &x.Block, timer.attr, "out of range", "%s is %s, but the kernel takes whole seconds from 1 (Linux, nvme-fabrics).", timer.attr, timer.d)
+			c.refuse(problem.Duration, &x.Block, timer.attr, "out of range", "%s is %s, but the kernel accepts only whole seconds, at least 1 (Linux, nvme-fabrics).", timer.attr, timer.d)
 		}
 	}
 	if x.CtrlLossTMO >= 0 && time.Duration(x.CtrlLossTMO)*time.Second < x.ReconnectDelay {
-		c.refuse(problem.Duration, &x.Block, "ctrl_loss_tmo", "never reconnects", "ctrl_loss_tmo gives up after %d seconds, before the first attempt to reconnect after %s (reconnect_delay, %s).",
+		c.refuse(problem.Duration, &x.Block, "ctrl_loss_tmo", "never reconnects", "ctrl_loss_tmo gives up after %d seconds, before the first reconnect attempt after %s (reconnect_delay, %s).",
 			x.CtrlLossTMO, x.ReconnectDelay, problem.Where(x.At("reconnect_delay")))
 	}
 }
@@ -91,7 +91,7 @@ func (c *checker) confirm(s *inventory.Switch) {
 		return
 	}
 	if least, most := takes.Value[0], takes.Value[1]; confirm < time.Duration(least)*time.Second || confirm > time.Duration(most)*time.Second {
-		c.refuse(problem.Duration, &s.Block, "safety.commit_confirm", "out of range", "commit_confirm is %s, but %s takes %d to %d seconds (%s).",
+		c.refuse(problem.Duration, &s.Block, "safety.commit_confirm", "out of range", "commit_confirm is %s, but %s accepts %d to %d seconds (%s).",
 			confirm, s.OS, least, most, sourceOf(takes))
 	}
 }

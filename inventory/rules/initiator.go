@@ -11,7 +11,7 @@ import (
 
 func (c *checker) nqn(b *inventory.Block, attr, nqn string) {
 	if why := names.Unfit(nqn); why != "" {
-		c.refuse(problem.NQN, b, attr, "not an NQN", "%q is not the name of a host or a subsystem: %s.", nqn, why)
+		c.refuse(problem.NQN, b, attr, "invalid NQN", "%q is not a valid NQN: %s.", nqn, why)
 	}
 }
 
@@ -30,15 +30,15 @@ func (c *checker) initiators() {
 		}
 		c.nqn(&i.Block, "hostnqn", i.HostNQN)
 		if i.HostID != "" && !uuidForm.MatchString(i.HostID) {
-			c.refuse(problem.NQN, &i.Block, "hostid", "not a host identifier", "%q is no UUID, such as 6ba7b810-9dad-51d1-80b4-00c04fd430c8.", i.HostID)
+			c.refuse(problem.NQN, &i.Block, "hostid", "invalid host identifier", "%q is not a UUID such as 6ba7b810-9dad-51d1-80b4-00c04fd430c8.", i.HostID)
 		}
 		if len(i.HostNQN) <= names.MaxNQN && len(i.ProbeNQN) > names.MaxNQN {
-			c.refuse(problem.NQN, &i.Block, "hostnqn", "no room for the probe's NQN", `weft's own probe adds ":probe", which makes more than %d bytes.`, names.MaxNQN)
+			c.refuse(problem.NQN, &i.Block, "hostnqn", "host NQN too long for the probe", `weft's probe appends ":probe", which would exceed %d bytes.`, names.MaxNQN)
 		}
 		for _, nqn := range []string{i.HostNQN, i.ProbeNQN} {
 			other, used := hosts[nqn]
 			if used && other.server != i.Server {
-				c.refuse(problem.HostNQNTwice, &i.Block, "hostnqn", "NQN used twice", "%s is the name of %s as well.", nqn, whereBlock(&other.initiator.Block))
+				c.refuse(problem.HostNQNTwice, &i.Block, "hostnqn", "NQN used twice", "%s is also the host NQN of %s.", nqn, whereBlock(&other.initiator.Block))
 			}
 			if !used {
 				hosts[nqn] = owner{i.Server, i}
@@ -91,7 +91,7 @@ func (c *checker) reach() {
 				case !fabrics[f]:
 					c.refuse(problem.Unreachable, &connect.Block, "to", "no path to a target", "%s has no NIC in %s, where %s is.", whereBlock(&i.Server.Block), f.Addr, whereBlock(&t.Block))
 				case len(missing) > 0:
-					c.refuse(problem.Unreachable, &connect.Block, "to", "not every plane is reached", "%s has no NIC in plane %s of %s, where %s is.",
+					c.refuse(problem.Unreachable, &connect.Block, "to", "target not reachable on every plane", "%s has no NIC in plane %s of %s, where %s is.",
 						whereBlock(&i.Server.Block), strings.Join(missing, " and "), f.Addr, whereBlock(&t.Block))
 				}
 			}
@@ -127,8 +127,8 @@ func (c *checker) everyPlane(t *inventory.Target, f *inventory.Fabric) {
 			found = found || p.Plane == plane
 		}
 		if !found {
-			c.refuse(problem.Unreachable, &t.Block, "portals", "not every plane is reached",
-				"The target has no portal in plane %q of %s, so initiators do not reach it there.", plane.Name, whereBlock(&f.Block))
+			c.refuse(problem.Unreachable, &t.Block, "portals", "target not reachable on every plane",
+				"The target has no portal in plane %q of %s, so initiators cannot reach it there.", plane.Name, whereBlock(&f.Block))
 		}
 	}
 }

@@ -30,11 +30,11 @@ func (c *checker) links() {
 				other = ports.first(port{e.Switch, e.Port}, &l.Block)
 				c.portSpeed(l, e)
 				if bundle.MatchString(e.Port) {
-					c.refuse(problem.Value, &l.Block, e.attr, "a bundle of ports", "%s is a bundle of ports, which weft does not manage yet: declare a link for each of its member ports.", e.name())
+					c.refuse(problem.Value, &l.Block, e.attr, "port-channel as a link end", "%s is a port-channel, which weft does not manage yet: declare a link for each member port.", e.name())
 				}
 			}
 			if other != nil {
-				c.refuse(problem.EndTwice, &l.Block, e.attr, "two links at one end", "%s is an end of %s already.", e.name(), whereBlock(other))
+				c.refuse(problem.EndTwice, &l.Block, e.attr, "port used by two links", "%s is already an end of %s.", e.name(), whereBlock(other))
 			}
 		}
 		c.crossed(l)
@@ -78,7 +78,7 @@ func (c *checker) crossed(l *inventory.Link) {
 	_, from := ends[0].plane()
 	_, to := ends[1].plane()
 	if from != nil && to != nil && from != to {
-		c.refuse(problem.Crossed, &l.Block, "", "a link joins two planes", "%s is in %s, but %s is in %s (%s).",
+		c.refuse(problem.Crossed, &l.Block, "", "link between two planes", "%s is in %s, but %s is in %s (%s).",
 			ends[0].name(), from.Addr, ends[1].name(), to.Addr, problem.Where(to.Range))
 	}
 	for i, e := range ends {
@@ -87,7 +87,7 @@ func (c *checker) crossed(l *inventory.Link) {
 			continue
 		}
 		if f, _ := other.plane(); f != nil && other.RNIC != nil {
-			c.refuse(problem.NoFabric, &l.Block, e.attr, "a link leaves its fabric", "%s belongs to %s, but %s serves no fabric, so nothing would be configured on it.",
+			c.refuse(problem.NoFabric, &l.Block, e.attr, "link to a switch without a fabric", "%s belongs to %s, but %s has no fabric, so weft would configure nothing on it.",
 				other.name(), f.Addr, whereBlock(&s.Block))
 		}
 	}
@@ -102,7 +102,7 @@ func (c *checker) portSpeed(l *inventory.Link, e end) {
 	}
 	for kind, gbit := range speeds.Value {
 		if strings.HasPrefix(e.Port, kind) && l.Speed > int64(gbit)*1e9 {
-			c.refuse(problem.Speed, &l.Block, "speed", "a link faster than its port", "%s has at most %dG by its name (%s), the link is to have %s.",
+			c.refuse(problem.Speed, &l.Block, "speed", "link faster than its port", "%s supports at most %dG according to its name (%s), but the link has %s.",
 				e.name(), gbit, sourceOf(speeds), rateText(l.Speed))
 		}
 	}
@@ -150,7 +150,7 @@ func (c *checker) hosts() {
 				case other == nil:
 					switches[via{r.Fabric, leaf}] = r
 				case other.Plane != r.Plane:
-					c.refuse(problem.OneSwitch, &a.link.Block, a.to.attr, "two planes on one switch", "%s (%s) and %s (%s) both lead to %s: when it stops, so do all paths of %s.",
+					c.refuse(problem.OneSwitch, &a.link.Block, a.to.attr, "two planes on one switch", "%s (%s) and %s (%s) are both connected to %s: if it fails, %s loses all paths.",
 						r.Addr, r.Plane.Name, other.Addr, whereBlock(&cabled[other].link.Block), leaf.Addr, s.Addr)
 				}
 			}
@@ -160,7 +160,7 @@ func (c *checker) hosts() {
 				continue
 			}
 			if b := cabled[other]; b.link.Speed != 0 && a.link.Speed != 0 && b.link.Speed != a.link.Speed {
-				c.warn(problem.Uneven, &a.link.Block, "speed", "planes of different speed", "%s has %s, but %s has %s (%s); %s would not keep its speed when the faster path is lost.",
+				c.warn(problem.Uneven, &a.link.Block, "speed", "links of different speeds", "%s has %s, but %s has %s (%s); if the faster path fails, %s loses bandwidth.",
 					r.Addr, rateText(a.link.Speed), other.Addr, rateText(b.link.Speed), problem.Where(b.link.At("speed")), s.Addr)
 			}
 		}

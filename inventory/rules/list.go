@@ -6,7 +6,7 @@ import (
 	"weft/inventory/problem"
 )
 
-// A Rule is one thing that a model must keep to.
+// A Rule is one condition that a model must meet.
 type Rule struct {
 	Says  string // one line
 	Finds []Finding
@@ -32,50 +32,50 @@ func All() []Rule {
 func networkRules() []Rule {
 	return []Rule{
 		{"planes are subnets that do not overlap", []Finding{refuses(problem.NotHost), refuses(problem.Overlap)}, (*checker).planes},
-		{"every device stands there once, and weft can log in", []Finding{refuses(problem.DeviceTwice), warns(problem.Login)}, (*checker).devices},
-		{"a managed switch serves one plane of a fabric", []Finding{refuses(problem.Plane), warns(problem.NoFabric)}, (*checker).switches},
-		{"NICs can be told apart and are hosts in one plane each",
+		{"every device is declared once and has a login", []Finding{refuses(problem.DeviceTwice), warns(problem.Login)}, (*checker).devices},
+		{"a managed switch belongs to one plane of a fabric", []Finding{refuses(problem.Plane), warns(problem.NoFabric)}, (*checker).switches},
+		{"each NIC has unique hardware and a host address in one plane",
 			[]Finding{refuses(problem.Match), refuses(problem.AddrTwice), refuses(problem.NotHost), refuses(problem.NoPlane)}, (*checker).servers},
-		{"an end has one cable, which stays in its plane and suits its port",
+		{"a port has one cable, within its plane and at a supported speed",
 			[]Finding{refuses(problem.EndTwice), refuses(problem.Speed), refuses(problem.Crossed), refuses(problem.NoFabric), refuses(problem.Value)}, (*checker).links},
-		{"the NICs of a server lead to different switches at one speed", []Finding{refuses(problem.OneSwitch), warns(problem.Uneven)}, (*checker).hosts},
+		{"the NICs of a server use different switches at the same speed", []Finding{refuses(problem.OneSwitch), warns(problem.Uneven)}, (*checker).hosts},
 		{"a distributed switch has one NIC of each host", []Finding{refuses(problem.Uplink)}, (*checker).uplinks},
-		{"PVRDMA has what it needs", []Finding{refusesOrWarns(problem.PVRDMA)}, (*checker).pvrdma},
-		{"what hosts send passes the switches", []Finding{refusesOrWarns(problem.MTU), warns(problem.SmallMTU)}, ofFabrics((*checker).mtu)},
-		{"traffic classes can be told apart, and share what there is", []Finding{refuses(problem.DSCP), refuses(problem.Priority), refuses(problem.Class),
+		{"PVRDMA requirements are met", []Finding{refusesOrWarns(problem.PVRDMA)}, (*checker).pvrdma},
+		{"packets of hosts fit through the switches", []Finding{refusesOrWarns(problem.MTU), warns(problem.SmallMTU)}, ofFabrics((*checker).mtu)},
+		{"traffic classes are distinct and their shares sum to 100", []Finding{refuses(problem.DSCP), refuses(problem.Priority), refuses(problem.Class),
 			refuses(problem.Share), refuses(problem.ETS), refuses(problem.ECN), refuses(problem.Headroom), warns(problem.PauseFirst), refuses(problem.Lossless),
 			refuses(problem.InfiniBand)}, ofFabrics((*checker).classes)},
 		{"each transport belongs to one traffic class", []Finding{refusesOrWarns(problem.Carries)}, ofFabrics((*checker).carries)},
-		{"lossless classes mark, and their switches watch them", []Finding{warns(problem.NoECN), warns(problem.NoCNP), warns(problem.NoWatchdog)}, ofFabrics((*checker).congestion)},
+		{"lossless classes use ECN and a watchdog", []Finding{warns(problem.NoECN), warns(problem.NoCNP), warns(problem.NoWatchdog)}, ofFabrics((*checker).congestion)},
 		{"names on switches are short enough", []Finding{refuses(problem.ObjectName)}, ofFabrics((*checker).objectNames)},
-		{"switches can do what is asked of them, as far as the catalogue knows", []Finding{refusesOrWarns(problem.MTU), refusesOrWarns(problem.Reserved),
+		{"switches support the settings, according to the catalogue", []Finding{refusesOrWarns(problem.MTU), refusesOrWarns(problem.Reserved),
 			refusesOrWarns(problem.NoDrop), warns(problem.PortName), refuses(problem.File)}, func(c *checker) { c.platforms(catalogue.Load) }},
 	}
 }
 
 func storageRules() []Rule {
 	return []Rule{
-		{"drives have stable names and one pool", []Finding{refuses(problem.Drive), refuses(problem.DriveTwice)}, (*checker).pools},
-		{"volumes have a size and a name of their own, and mirrors protect",
+		{"drives have stable names and belong to one pool", []Finding{refuses(problem.Drive), refuses(problem.DriveTwice)}, (*checker).pools},
+		{"volumes have a size and a unique name, and mirrors are effective",
 			[]Finding{refuses(problem.VolumeName), refusesOrWarns(problem.Mirror), refuses(problem.Value)}, (*checker).volumes},
-		{"a target's portals and attributes suit its engine", []Finding{refuses(problem.Target), refuses(problem.Portal)}, (*checker).targets},
+		{"a target's portals and attributes match its engine", []Finding{refuses(problem.Target), refuses(problem.Portal)}, (*checker).targets},
 		{"a target's transport runs on its fabric, and it has something to export", []Finding{refuses(problem.Transport), warns(problem.Nothing)}, (*checker).transports},
-		{"subsystems and namespaces have names of their own and what they export", []Finding{refuses(problem.NQN), refuses(problem.NQNTwice),
+		{"subsystems and namespaces have unique names and export local volumes", []Finding{refuses(problem.NQN), refuses(problem.NQNTwice),
 			refuses(problem.Serial), refuses(problem.NSID), refuses(problem.UUID), refuses(problem.VolumeTwice), refuses(problem.Elsewhere),
 			refuses(problem.Limits), refuses(problem.Target)}, (*checker).subsystems},
-		{"hosts have names of their own", []Finding{refuses(problem.NQN), refuses(problem.HostNQNTwice)}, (*checker).initiators},
-		{"what hosts and targets prove to each other goes together", []Finding{refusesOrWarns(problem.CHAP)}, (*checker).authentication},
-		{"who speaks TLS has keys for it, and can", []Finding{refusesOrWarns(problem.TLS)}, (*checker).encryption},
+		{"hosts have unique NQNs", []Finding{refuses(problem.NQN), refuses(problem.HostNQNTwice)}, (*checker).initiators},
+		{"authentication settings of hosts and targets are consistent", []Finding{refusesOrWarns(problem.CHAP)}, (*checker).authentication},
+		{"TLS is possible and every host has a key", []Finding{refusesOrWarns(problem.TLS)}, (*checker).encryption},
 		{"initiators reach their targets on every plane", []Finding{refuses(problem.Unreachable)}, (*checker).reach},
 		{"initiators and targets of a plane are in one subnet", []Finding{refuses(problem.Segments)}, (*checker).segments},
-		{"hosts that share blocks can take locks in them", []Finding{refuses(problem.Locks)}, func(c *checker) { c.locks(catalogue.Load) }},
-		{"one host keeps both halves of a mirror over two servers", []Finding{refuses(problem.Half)}, (*checker).mirrored},
-		{"metrics can be measured and judged", []Finding{refuses(problem.Metric), warns(problem.NoBaseline), refuses(problem.Load), refuses(problem.Unmeasured)}, (*checker).validations},
-		{"phases select what there is once, in an order that can be kept",
+		{"hosts that share a datastore can lock its blocks", []Finding{refuses(problem.Locks)}, func(c *checker) { c.locks(catalogue.Load) }},
+		{"one host connects to both halves of a mirror over two servers", []Finding{refuses(problem.Half)}, (*checker).mirrored},
+		{"metrics can be measured and evaluated", []Finding{refuses(problem.Metric), warns(problem.NoBaseline), refuses(problem.Load), refuses(problem.Unmeasured)}, (*checker).validations},
+		{"phases select each device once, in the order of dependencies",
 			[]Finding{refusesOrWarns(problem.Select), refuses(problem.Order), refuses(problem.NoGate), refuses(problem.Load)}, (*checker).rollouts},
-		{"a site has devices, and a device one site", []Finding{refuses(problem.Select)}, (*checker).sites},
-		{"no block waits for itself", []Finding{refuses(problem.Cycle)}, (*checker).cycles},
-		{"durations are such as devices take", []Finding{refuses(problem.Duration)}, (*checker).durations},
+		{"a site selects devices, and a device belongs to one site", []Finding{refuses(problem.Select)}, (*checker).sites},
+		{"depends_on has no cycle", []Finding{refuses(problem.Cycle)}, (*checker).cycles},
+		{"durations are in the supported range", []Finding{refuses(problem.Duration)}, (*checker).durations},
 	}
 }
 

@@ -13,7 +13,7 @@ func (c *checker) load(v *inventory.Validation) {
 	if l == nil {
 		for _, attr := range []string{"rw", "read_share", "queues", "rate", "fsync", "span"} {
 			if v.Writes(attr) {
-				c.refuse(problem.Load, &v.Block, attr, "without effect", `%s says what a load does: it goes with probe = "nvme-load".`, attr)
+				c.refuse(problem.Load, &v.Block, attr, "without effect", `%s applies only with probe = "nvme-load".`, attr)
 			}
 		}
 		return
@@ -24,19 +24,19 @@ func (c *checker) load(v *inventory.Validation) {
 	}
 	switch {
 	case v.Writes("samples"):
-		c.refuse(problem.Load, &v.Block, "samples", "without effect", "A load goes on for runtime, however many commands that are.")
+		c.refuse(problem.Load, &v.Block, "samples", "without effect", "A load runs for runtime, regardless of the number of commands.")
 	case v.Writes("read_share") && !l.Mixes():
-		c.refuse(problem.Load, &v.Block, "read_share", "nothing is mixed", `rw = %q does one of the two; "rw" and "randrw" mix them.`, l.Pattern)
+		c.refuse(problem.Load, &v.Block, "read_share", "not a mixed load", `rw = %q only reads or only writes; "rw" and "randrw" are mixed.`, l.Pattern)
 	case l.FlushEach > 0 && !l.Overwrites():
 		c.refuse(problem.Load, &v.Block, "fsync", "nothing to flush", "rw = %q does not write.", l.Pattern)
 	case l.FlushEach > 0 && l.Pattern == "database":
-		c.refuse(problem.Load, &v.Block, "fsync", "without effect", "The log of a database is flushed after each write, and its pages are not.")
+		c.refuse(problem.Load, &v.Block, "fsync", "without effect", "A database load flushes its log after each write, and never its pages.")
 	case l.Pattern == "database" && l.Queues < 2:
-		c.refuse(problem.Load, &v.Block, "rw", "a log and no pages", "Of a database one queue is the log, and the others are pages: queues = 2 is the least.")
+		c.refuse(problem.Load, &v.Block, "rw", "too few queues for a database load", "One queue of a database load writes the log, the others write pages: set queues to at least 2.")
 	case l.Span < most:
-		c.refuse(problem.Load, &v.Block, "span", "no room", "%d queues with %d commands under way each want a place for each command: %d bytes, and span is %d.", l.Queues, v.Depth, most, l.Span)
+		c.refuse(problem.Load, &v.Block, "span", "span too small", "%d queues with %d commands in flight each need %d bytes, but span is %d.", l.Queues, v.Depth, most, l.Span)
 	case l.Overwrites() && !slices.ContainsFunc(c.Targets, hasScratch):
-		c.refuse(problem.Load, &v.Block, "rw", "nothing it may write to", "rw = %q overwrites, and no namespace has scratch = true.", l.Pattern)
+		c.refuse(problem.Load, &v.Block, "rw", "no scratch namespace", "rw = %q overwrites data, but no namespace has scratch = true.", l.Pattern)
 	}
 }
 
@@ -47,16 +47,16 @@ func (c *checker) loading(v *inventory.Validation, m *inventory.Metric) {
 	latency := m.Latency()
 	switch {
 	case m.Regression != 0:
-		c.refuse(problem.Metric, &m.Block, "regression", "no baseline of it", "No baseline keeps what a load does: write min or max.")
+		c.refuse(problem.Metric, &m.Block, "regression", "no baseline for this metric", "Loads have no baseline: set min or max.")
 	case m.HasMin && m.Name != inventory.IOPS && m.Name != inventory.Throughput:
-		c.refuse(problem.Metric, &m.Block, "min", "no least of this", "Of %s less is better, and max limits it.", m.Name)
+		c.refuse(problem.Metric, &m.Block, "min", "min not applicable", "For %s, lower is better: set max.", m.Name)
 	case !m.HasMin && !m.HasMax:
-		c.refuse(problem.Metric, &m.Block, "", "no limit", "%s needs max, or min where more is better.", m.Name)
+		c.refuse(problem.Metric, &m.Block, "", "no limit", "%s needs max, or min if higher is better.", m.Name)
 	case m.Mistyped() || m.HasMax && m.Limit == nil && m.Duration != latency:
-		c.refuse(problem.Metric, &m.Block, "max", "a limit of another kind", `A latency has a limit such as "30us"; errors, iops and throughput (Gbit/s) have numbers.`)
+		c.refuse(problem.Metric, &m.Block, "max", "wrong type of limit", `The limit of a latency is a duration such as "30us"; errors, iops and throughput (Gbit/s) take numbers.`)
 	case m.HasMin && m.HasMax && m.Limit == nil && m.Min > m.Max:
-		c.refuse(problem.Metric, &m.Block, "min", "nothing lies between", "The least is %g and the most %g.", m.Min, m.Max)
+		c.refuse(problem.Metric, &m.Block, "min", "min greater than max", "min is %g and max is %g.", m.Min, m.Max)
 	case m.Writes("size") && !slices.Contains(v.Sizes, m.Size):
-		c.refuse(problem.Metric, &m.Block, "size", "a size that is not measured", "The sizes of %s do not contain it.", v.Addr)
+		c.refuse(problem.Metric, &m.Block, "size", "size not measured", "It is not in the sizes of %s.", v.Addr)
 	}
 }

@@ -35,7 +35,7 @@ func (c *checker) locks(load func() (*catalogue.Catalogue, error)) {
 func (c *checker) locked(connect *inventory.Connect, t *inventory.Target, system string) {
 	const summary = "hosts cannot take their locks"
 	if t.Engine == "nvmet" {
-		c.refuse(problem.Locks, &connect.Block, "to", summary, `%s has engine = "nvmet" (%s), which does no fused compare and write: a datastore that several %s hosts share there is corrupted. Write engine = "weft", or connect to an array that does.`,
+		c.refuse(problem.Locks, &connect.Block, "to", summary, `%s has engine = "nvmet" (%s), which does not support fused compare and write: a datastore shared by several %s hosts would be corrupted. Set engine = "weft", or connect to an array that supports it.`,
 			whereBlock(&t.Block), problem.Where(t.At("engine")), system)
 		return
 	}
@@ -44,10 +44,10 @@ func (c *checker) locked(connect *inventory.Connect, t *inventory.Target, system
 			switch {
 			case n.Incomplete || n.From == nil || n.From.Incomplete || len(n.From.Mirror) == 0:
 			case n.From.Across():
-				c.refuse(problem.Locks, &connect.Block, "to", summary, "%s exports half of %s, which has a mirror on another server: %s hosts write to one half only, and take their locks there. Take the mirror away, or connect Linux hosts, whose md keeps both.",
+				c.refuse(problem.Locks, &connect.Block, "to", summary, "%s exports half of %s, which has a mirror on another server: %s hosts would write to and lock only one half. Remove the mirror, or connect Linux hosts, which keep both halves in sync with md.",
 					whereBlock(&n.Block), whereBlock(&n.From.Block), system)
 			default:
-				c.refuse(problem.Locks, &connect.Block, "to", summary, "%s exports %s, which has a mirror: what is left of a lock of %s hosts when the server loses its power between the halves was never shown. Take the mirror away.",
+				c.refuse(problem.Locks, &connect.Block, "to", summary, "%s exports %s, which has a mirror: it is unproven whether a lock of %s hosts survives a power loss between the two writes. Remove the mirror.",
 					whereBlock(&n.Block), whereBlock(&n.From.Block), system)
 			}
 		}

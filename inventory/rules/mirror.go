@@ -19,7 +19,7 @@ func (c *checker) mirrored() {
 				}
 				halves[n.From] = append(halves[n.From], t)
 				if n.Scratch {
-					c.refuse(problem.Half, &n.Block, "scratch", "half of a mirror as scratch", "Validation would write to one half of %s and not to the other.", whereBlock(&n.From.Block))
+					c.refuse(problem.Half, &n.Block, "scratch", "half of a mirror as scratch", "Validation would write to only one half of %s.", whereBlock(&n.From.Block))
 				}
 			}
 		}
@@ -44,11 +44,11 @@ func (c *checker) kept(v *inventory.Volume, targets []*inventory.Target) {
 			continue
 		case len(reached) == 1:
 			p := otherHalf(v, reached[0].Server)
-			c.refuse(problem.Half, &at.Block, "to", "half of a mirror", "%s leads to one half of %s only; the other one is in %s, on %s: connect to a target there, with a namespace that is from %s, too.",
+			c.refuse(problem.Half, &at.Block, "to", "half of a mirror", "%s exports only one half of %s; the other one is in %s, on %s: also connect to a target there with a namespace from %s.",
 				whereBlock(&reached[0].Block), whereBlock(&v.Block), p.Addr, nameOf(p.Server), v.Addr)
 		}
 		if keeper != nil {
-			c.refuse(problem.Half, &at.Block, "to", "a mirror with two writers", "%s connects to %s as well: each would write to the halves without knowing of the other.", whereBlock(&keeper.Block), whereBlock(&v.Block))
+			c.refuse(problem.Half, &at.Block, "to", "mirror with two writers", "%s also connects to %s: the two hosts would write to the halves without coordination.", whereBlock(&keeper.Block), whereBlock(&v.Block))
 			continue
 		}
 		keeper = i

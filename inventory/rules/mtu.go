@@ -24,13 +24,13 @@ func (c *checker) mtu(f *inventory.Fabric) {
 	}
 	switch {
 	case f.HostMTU > f.MTU:
-		c.refuse(problem.MTU, &f.Block, mtuAttr(f), "MTU too small on switches", "Hosts send packets of %d bytes, but switch ports take %d (mtu, %s).", f.HostMTU, f.MTU, problem.Where(f.At("mtu")))
+		c.refuse(problem.MTU, &f.Block, mtuAttr(f), "MTU too small on switches", "Hosts send packets of %d bytes, but switch ports accept %d (mtu, %s).", f.HostMTU, f.MTU, problem.Where(f.At("mtu")))
 	case f.HostMTU+frameOverhead > f.MTU:
-		c.warn(problem.MTU, &f.Block, mtuAttr(f), "MTU tight on switches", "A packet of %d bytes is a frame of up to %d with its Ethernet header, VLAN tag and checksum; a switch that counts those in its mtu of %d drops it (mtu, %s).",
+		c.warn(problem.MTU, &f.Block, mtuAttr(f), "MTU may be too small on switches", "A packet of %d bytes is a frame of up to %d bytes with its Ethernet header, VLAN tag and checksum; a switch that includes them in its mtu of %d drops it (mtu, %s).",
 			f.HostMTU, f.HostMTU+frameOverhead, f.MTU, problem.Where(f.At("mtu")))
 	}
 	if payload := rocePayload(f.HostMTU); f.Transport == "rocev2" && payload < roceLargest {
-		c.warn(problem.SmallMTU, &f.Block, "host_mtu", "small RoCE packets", "With host_mtu = %d a RoCE packet carries %d bytes; %d or more let it carry %d (Linux kernel, iboe_get_mtu).",
+		c.warn(problem.SmallMTU, &f.Block, "host_mtu", "small RoCE packets", "With host_mtu = %d, a RoCE packet carries %d bytes; with %d or more, it carries %d (Linux kernel, iboe_get_mtu).",
 			f.HostMTU, payload, roceLargest+roceOverhead, roceLargest)
 	}
 }

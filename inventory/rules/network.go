@@ -23,7 +23,7 @@ func (c *checker) planes() {
 				continue
 			}
 			if p.Subnet != p.Subnet.Masked() {
-				c.refuse(problem.NotHost, &p.Block, "subnet", "not a subnet", "%s is an address in the subnet %s.", p.Subnet, p.Subnet.Masked())
+				c.refuse(problem.NotHost, &p.Block, "subnet", "invalid subnet", "%s is an address in the subnet %s; use the network address.", p.Subnet, p.Subnet.Masked())
 			}
 			sorted, place[p] = append(sorted, p), i
 		}
@@ -52,12 +52,12 @@ func (c *checker) switches() {
 		case s.Incomplete:
 		case s.Fabric == nil && s.Writes("fabric"): // it is switched off: what weft did for it is pruned
 		case s.Fabric == nil && s.Plane != "":
-			c.refuse(problem.Plane, &s.Block, "plane", "a plane without a fabric", "plane %q belongs to a fabric, and none is set.", s.Plane)
+			c.refuse(problem.Plane, &s.Block, "plane", "plane without a fabric", "plane %q requires a fabric, and none is set.", s.Plane)
 		case s.Fabric == nil && !s.Unmanaged:
-			c.warn(problem.NoFabric, &s.Block, "", "a switch without a fabric", "Nothing will be configured on it: set the fabric and the plane it serves, or unmanaged = true.")
+			c.warn(problem.NoFabric, &s.Block, "", "switch without a fabric", "weft will configure nothing on it: set fabric and plane, or unmanaged = true.")
 		case s.Fabric == nil:
 		case s.Plane == "" && !s.Unmanaged:
-			c.refuse(problem.Plane, &s.Block, "fabric", "no plane", "A switch serves one plane of its fabric: plane is needed.")
+			c.refuse(problem.Plane, &s.Block, "fabric", "no plane", "A switch belongs to one plane of its fabric: set plane.")
 		case s.Plane != "" && s.Fabric.Plane(s.Plane) == nil && s.Fabric.Incomplete && hclsyntax.ValidIdentifier(s.Plane): // it may be one that is misspelt
 		case s.Plane != "" && s.Fabric.Plane(s.Plane) == nil:
 			names := slice.Map(s.Fabric.Planes, func(p *inventory.Plane) string { return p.Name })
@@ -78,21 +78,21 @@ func (c *checker) servers() {
 			}
 			if r.PCI != "" {
 				if other := slots.first(r.Place(), &r.Block); other != nil {
-					c.refuse(problem.Match, &r.Block, "match", "two NICs in one place", "%s has pci %s as well.", whereBlock(other), r.PCI)
+					c.refuse(problem.Match, &r.Block, "match", "duplicate PCI address", "%s also has pci %s.", whereBlock(other), r.PCI)
 				}
 			}
 			if i := slices.IndexFunc(s.RNICs, func(o *inventory.RNIC) bool { return o.PCI == r.PCI && o.Port == "" && !o.Incomplete }); i >= 0 && r.PCI != "" && r.Port != "" {
-				c.refuse(problem.Match, &r.Block, "match", "two NICs in one place", "%s has pci %s without a port: write which port of the function it is.", whereBlock(&s.RNICs[i].Block), r.PCI)
+				c.refuse(problem.Match, &r.Block, "match", "duplicate PCI address", "%s has pci %s without a port: set the port of the function.", whereBlock(&s.RNICs[i].Block), r.PCI)
 			}
 			if r.MAC != "" {
 				if other := macs.first(r.MAC, &r.Block); other != nil {
-					c.refuse(problem.Match, &r.Block, "match", "two NICs with one MAC address", "%s has mac %s as well.", whereBlock(other), r.MAC)
+					c.refuse(problem.Match, &r.Block, "match", "duplicate MAC address", "%s also has mac %s.", whereBlock(other), r.MAC)
 				}
 			}
 			c.address(r)
 			if r.Address.IsValid() {
 				if other := addresses.first(r.Address.Addr(), &r.Block); other != nil {
-					c.refuse(problem.AddrTwice, &r.Block, "address", "address used twice", "%s has %s as well.", whereBlock(other), r.Address.Addr())
+					c.refuse(problem.AddrTwice, &r.Block, "address", "address used twice", "%s also has %s.", whereBlock(other), r.Address.Addr())
 				}
 			}
 		}
@@ -104,23 +104,23 @@ func (c *checker) address(r *inventory.RNIC) {
 	switch {
 	case r.Fabric == nil:
 		if r.Address.IsValid() && edge(r.Address) {
-			c.refuse(problem.NotHost, &r.Block, "address", "not a host's address", "%s is the network's or the broadcast address.", r.Address)
+			c.refuse(problem.NotHost, &r.Block, "address", "not a host address", "%s is the network or broadcast address.", r.Address)
 		}
 	case !r.Address.IsValid():
 		if r.Fabric.Transport != "infiniband" {
-			c.refuse(problem.NoPlane, &r.Block, "fabric", "no address", "The NIC belongs to %s but has no address, so it is in none of its planes.", whereBlock(&r.Fabric.Block))
+			c.refuse(problem.NoPlane, &r.Block, "fabric", "no address", "The NIC belongs to %s but has no address, so it is in no plane.", whereBlock(&r.Fabric.Block))
 		}
 	case r.Plane == nil && (r.Fabric.Incomplete || slices.ContainsFunc(r.Fabric.Planes, func(p *inventory.Plane) bool { return p.Incomplete })):
 	case r.Plane == nil:
-		c.refuse(problem.NoPlane, &r.Block, "address", "address in no plane", "%s lies in no plane of %s: there are %s.", r.Address.Addr(), whereBlock(&r.Fabric.Block), subnets(r.Fabric))
+		c.refuse(problem.NoPlane, &r.Block, "address", "address in no plane", "%s is in no plane of %s, which has %s.", r.Address.Addr(), whereBlock(&r.Fabric.Block), subnets(r.Fabric))
 	default:
 		for _, p := range r.Fabric.Planes {
 			if p != r.Plane && p.Subnet.IsValid() && p.Subnet.Contains(r.Address.Addr()) {
-				c.refuse(problem.NoPlane, &r.Block, "address", "address in two planes", "%s lies in %s and in %s.", r.Address.Addr(), whereBlock(&r.Plane.Block), whereBlock(&p.Block))
+				c.refuse(problem.NoPlane, &r.Block, "address", "address in two planes", "%s is in %s and in %s.", r.Address.Addr(), whereBlock(&r.Plane.Block), whereBlock(&p.Block))
 			}
 		}
 		if edge(r.Address) || edge(netip.PrefixFrom(r.Address.Addr(), r.Plane.Subnet.Bits())) {
-			c.refuse(problem.NotHost, &r.Block, "address", "not a host's address", "%s is the network's or the broadcast address.", r.Address)
+			c.refuse(problem.NotHost, &r.Block, "address", "not a host address", "%s is the network or broadcast address.", r.Address)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func sourceOf[T any](f catalogue.Fact[T]) string {
 
 func (c *checker) largestMTU(s *inventory.Switch, row *catalogue.SwitchOS) {
 	if f := s.Fabric; row.MaxMTU.Known && f.MTU > row.MaxMTU.Value {
-		c.judge(row.MaxMTU.Proven(), problem.MTU, &f.Block, "mtu", "MTU too large for a switch", "Ports of %s take at most %d bytes, not %d (%s).",
+		c.judge(row.MaxMTU.Proven(), problem.MTU, &f.Block, "mtu", "MTU too large for a switch", "Ports of %s support at most %d bytes, not %d (%s).",
 			whereBlock(&s.Block), row.MaxMTU.Value, f.MTU, sourceOf(row.MaxMTU))
 	}
 }
@@ -76,14 +76,14 @@ func (c *checker) reserved(s *inventory.Switch, row *catalogue.SwitchOS) {
 		}
 		switch {
 		case row.PFCPriorities.Known && !slices.Contains(row.PFCPriorities.Value, t.Priority):
-			c.judge(row.PFCPriorities.Proven(), problem.Reserved, &t.Block, "priority", fmt.Sprintf("priority %d is not lossless", t.Priority), "%s has lossless classes for the priorities %s alone (%s).",
+			c.judge(row.PFCPriorities.Proven(), problem.Reserved, &t.Block, "priority", fmt.Sprintf("priority %d cannot be lossless", t.Priority), "%s supports lossless classes only for the priorities %s (%s).",
 				whereBlock(&s.Block), numbers(row.PFCPriorities.Value), sourceOf(row.PFCPriorities))
 		case !slices.Contains(row.AvoidPFC.Value, t.Priority):
 		case t.Priority == 0:
-			c.judge(row.AvoidPFC.Proven(), problem.Reserved, &t.Block, "priority", "priority 0 is not lossless", "Unmarked traffic has priority 0, and the vendor of %s advises against PFC on it (%s).",
+			c.judge(row.AvoidPFC.Proven(), problem.Reserved, &t.Block, "priority", "priority 0 should not be lossless", "Unmarked traffic has priority 0, and the vendor of %s advises against PFC on it (%s).",
 				whereBlock(&s.Block), sourceOf(row.AvoidPFC))
 		default:
-			c.warn(problem.Reserved, &t.Block, "priority", "a reserved priority", "Priority %d carries protocols of %s itself: its vendor advises against PFC on %s (%s).",
+			c.warn(problem.Reserved, &t.Block, "priority", "reserved priority", "Priority %d carries protocol traffic of %s itself: the vendor advises against PFC on %s (%s).",
 				t.Priority, whereBlock(&s.Block), numbers(row.AvoidPFC.Value), sourceOf(row.AvoidPFC))
 		}
 	}
@@ -107,10 +107,10 @@ func (c *checker) noDrop(s *inventory.Switch, known *catalogue.Catalogue) {
 	switch {
 	case count < 2:
 	case !most.Known:
-		c.warn(problem.NoDrop, &last.Block, "pfc", "perhaps too many lossless classes", "%s has %d lossless classes, and the catalogue does not know how many %s can have: it may refuse them.",
+		c.warn(problem.NoDrop, &last.Block, "pfc", "possibly too many lossless classes", "%s has %d lossless classes, and the catalogue has no limit for %s: the switch may refuse them.",
 			s.Fabric.Addr, count, whereBlock(&s.Block))
 	case count > most.Value:
-		c.judge(most.Proven(), problem.NoDrop, &last.Block, "pfc", "too many lossless classes", "%s has %d lossless classes, and no model of the %s of %s has more than %d (%s).",
+		c.judge(most.Proven(), problem.NoDrop, &last.Block, "pfc", "too many lossless classes", "%s has %d lossless classes, but no model of the %s of %s supports more than %d (%s).",
 			s.Fabric.Addr, count, s.OS, whereBlock(&s.Block), most.Value, sourceOf(most))
 	}
 }
@@ -128,11 +128,11 @@ func (c *checker) portNames(known *catalogue.Catalogue) {
 				continue
 			}
 			if row == nil || !row.PortNames.Known {
-				c.warn(problem.PortName, &l.Block, e.attr, "an unknown port name", "How %s names ports is not in the catalogue: %s is compared as it stands, whole.", e.Switch.OS, e.name())
+				c.warn(problem.PortName, &l.Block, e.attr, "unknown port name", "The catalogue has no port names of %s: weft compares %s as written.", e.Switch.OS, e.name())
 				continue
 			}
 			if ok, _ := known.PortName(e.Switch.OS, e.Port); !ok {
-				c.warn(problem.PortName, &l.Block, e.attr, "an unusual port name", "%s is not how %s names ports in its configuration (%s); weft compares whole names, as in %s.",
+				c.warn(problem.PortName, &l.Block, e.attr, "unusual port name", "%s is not a port name of %s (%s); weft compares complete names, such as %s.",
 					e.name(), e.Switch.OS, sourceOf(row.PortNames), strconv.Quote(row.PortExample.Value))
 			}
 		}

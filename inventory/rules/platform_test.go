@@ -43,7 +43,7 @@ func TestUnknownPortNames(t *testing.T) {
 	sw := &inventory.Switch{Name: "leaf", OS: "third"}
 	c := &checker{Model: &inventory.Model{Switches: []*inventory.Switch{sw}, Links: []*inventory.Link{{From: inventory.LinkEnd{Switch: sw, Port: "et1"}}}}}
 	c.platforms(func() (*catalogue.Catalogue, error) { return &catalogue.Catalogue{}, nil })
-	if len(c.diags) != 1 || c.diags[0].Severity != hcl.DiagWarning || !strings.Contains(c.diags[0].Detail, "How third names ports is not in the catalogue") {
+	if len(c.diags) != 1 || c.diags[0].Severity != hcl.DiagWarning || !strings.Contains(c.diags[0].Detail, "The catalogue has no port names of third") {
 		t.Errorf("%v", c.diags)
 	}
 }

@@ -31,13 +31,13 @@ func (c *checker) pvrdma() {
 			}
 			d := g.Switch
 			if other := paths.first(d.VCenter.Addr+" "+v.Path, &v.Block); other != nil && other != &v.Block {
-				c.refuse(problem.PVRDMA, &v.Block, "path", "one machine in two blocks", "%s has the path %s as well.", whereBlock(other), v.Path)
+				c.refuse(problem.PVRDMA, &v.Block, "path", "duplicate virtual machine", "%s also has the path %s.", whereBlock(other), v.Path)
 			}
 			if first := v.Adapters[0].PortGroup; first != nil && first.Switch.VCenter != d.VCenter {
-				c.refuse(problem.PVRDMA, &a.Block, "portgroup", "a machine of two vCenters", "%s is in %s, and %s is in %s.", first.Addr, first.Switch.VCenter.Addr, g.Addr, d.VCenter.Addr)
+				c.refuse(problem.PVRDMA, &a.Block, "portgroup", "virtual machine in two vCenters", "%s is in %s, and %s is in %s.", first.Addr, first.Switch.VCenter.Addr, g.Addr, d.VCenter.Addr)
 			}
 			if in, is := datacenter(v.Path), datacenter(d.Path); in != is {
-				c.refuse(problem.PVRDMA, &a.Block, "portgroup", "a port group of another datacenter", "%s is in %s, and %s is in %s.", v.Addr, in, d.Addr, is)
+				c.refuse(problem.PVRDMA, &a.Block, "portgroup", "port group in another datacenter", "%s is in %s, and %s is in %s.", v.Addr, in, d.Addr, is)
 			}
 			c.network(a, d)
 		}
@@ -53,11 +53,11 @@ func (c *checker) hardware(v *inventory.VM) {
 	switch is := v.HardwareVersion; {
 	case is == 0:
 	case is < pvrdmaHardware:
-		c.refuse(problem.PVRDMA, &v.Block, "hardware_version", "hardware without PVRDMA", "PVRDMA came with virtual hardware %d (vSphere 6.5); write at least that.", pvrdmaHardware)
+		c.refuse(problem.PVRDMA, &v.Block, "hardware_version", "virtual hardware without PVRDMA", "PVRDMA requires virtual hardware %d or later (vSphere 6.5).", pvrdmaHardware)
 	case is < rocev2Hardware:
 		for _, a := range v.Adapters {
 			if a.Protocol == "rocev2" {
-				c.refuse(problem.PVRDMA, &a.Block, "protocol", "hardware without RoCE v2", "RoCE v2 came with virtual hardware %d (vSphere 6.7), and hardware_version is %d (%s).", rocev2Hardware, is, problem.Where(v.At("hardware_version")))
+				c.refuse(problem.PVRDMA, &a.Block, "protocol", "virtual hardware without RoCE v2", "RoCE v2 requires virtual hardware %d (vSphere 6.7), but hardware_version is %d (%s).", rocev2Hardware, is, problem.Where(v.At("hardware_version")))
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func (c *checker) network(a *inventory.PVRDMA, d *inventory.DVSwitch) {
 		switch f := r.Fabric; {
 		case a.AllowDegraded:
 		case f == nil || f.Transport != "rocev2":
-			c.refuse(problem.PVRDMA, &a.Block, "portgroup", "no fabric for RoCE", `The uplink %s (%s) is in no fabric with transport = "rocev2": between hosts it would be TCP. Give it one, or write allow_degraded = true.`,
+			c.refuse(problem.PVRDMA, &a.Block, "portgroup", "no fabric for RoCE", `The uplink %s (%s) is in no fabric with transport = "rocev2", so hosts would use TCP. Set such a fabric, or set allow_degraded = true.`,
 				r.Addr, problem.Where(r.Range))
 			return
 		default:
@@ -86,10 +86,10 @@ func (c *checker) network(a *inventory.PVRDMA, d *inventory.DVSwitch) {
 		}
 	}
 	if a.Protocol == "rocev1" && len(planes) > 1 {
-		c.refuse(problem.PVRDMA, &a.Block, "protocol", "RoCE v1 is not routed", "The uplinks of %s are in several subnets, and RoCE v1 stays in one: write rocev2.", whereBlock(&d.Block))
+		c.refuse(problem.PVRDMA, &a.Block, "protocol", "RoCE v1 is not routed", "The uplinks of %s are in several subnets, but RoCE v1 is not routed: set rocev2.", whereBlock(&d.Block))
 	}
 	if lossy {
-		c.warn(problem.PVRDMA, &a.Block, "portgroup", "a fabric without PFC", "The fabric of %s has no class with pfc = true, and RoCE wants one that loses nothing.", whereBlock(&d.Block))
+		c.warn(problem.PVRDMA, &a.Block, "portgroup", "fabric without PFC", "The fabric of %s has no class with pfc = true, but RoCE requires a lossless class.", whereBlock(&d.Block))
 	}
 }
 
@@ -104,9 +104,9 @@ func (c *checker) prepared(a *inventory.PVRDMA, s *inventory.Server) {
 		open = open || r.Label == "pvrdma" && r.Values["enabled"] == "true"
 	}
 	if !vmk {
-		c.refuse(problem.PVRDMA, &a.Block, "portgroup", "a host without a port for PVRDMA", `%s has no vmk with the service "pvrdma", and no advanced_option "/Net/PVRDMAVmknic" { value = "vmk…" }: PVRDMA finds the other host over that port.`, whereBlock(&s.Block))
+		c.refuse(problem.PVRDMA, &a.Block, "portgroup", "host without a PVRDMA port", `%s has neither a vmk with the service "pvrdma" nor an advanced_option "/Net/PVRDMAVmknic" { value = "vmk…" }: PVRDMA reaches the other host over that port.`, whereBlock(&s.Block))
 	}
 	if !open {
-		c.refuse(problem.PVRDMA, &a.Block, "portgroup", "a firewall that keeps PVRDMA out", `%s has no firewall_ruleset "pvrdma" {}: hosts would not hear each other.`, whereBlock(&s.Block))
+		c.refuse(problem.PVRDMA, &a.Block, "portgroup", "firewall blocks PVRDMA", `%s has no firewall_ruleset "pvrdma" {}, so its firewall would block the other hosts.`, whereBlock(&s.Block))
 	}
 }

@@ -23,14 +23,14 @@ func (c *checker) classes(f *inventory.Fabric) {
 		c.class(t)
 		for _, dscp := range t.DSCP {
 			if other := dscps.first(dscp, &t.Block); other != nil {
-				c.refuse(problem.DSCP, &t.Block, "dscp", "DSCP used twice", "DSCP %d is one of %s as well.", dscp, whereBlock(other))
+				c.refuse(problem.DSCP, &t.Block, "dscp", "DSCP used twice", "DSCP %d is already used by %s.", dscp, whereBlock(other))
 			}
 		}
 		if other := priorities.first(t.Priority, &t.Block); other != nil {
-			c.refuse(problem.Priority, &t.Block, "priority", "priority used twice", "Priority %d is that of %s as well.", t.Priority, whereBlock(other))
+			c.refuse(problem.Priority, &t.Block, "priority", "priority used twice", "Priority %d is already used by %s.", t.Priority, whereBlock(other))
 		}
 		if t.PFC && f.Mode == "lossy" {
-			c.refuse(problem.Lossless, &t.Block, "pfc", "PFC in a lossy fabric", `pfc = true needs mode = "lossless" in %s, which has "lossy" (%s).`, f.Addr, problem.Where(f.At("mode")))
+			c.refuse(problem.Lossless, &t.Block, "pfc", "PFC in a lossy fabric", `pfc = true requires mode = "lossless" in %s, which has "lossy" (%s).`, f.Addr, problem.Where(f.At("mode")))
 		}
 	}
 	if !whole {
@@ -42,7 +42,7 @@ func (c *checker) classes(f *inventory.Fabric) {
 		c.infiniBand(f)
 	}
 	if f.Mode == "lossless" && f.Transport == "rocev2" && !pfc && !f.Incomplete {
-		c.refuse(problem.Lossless, &f.Block, "mode", "lossless without PFC", "No traffic class has pfc = true, so nothing is lossless.")
+		c.refuse(problem.Lossless, &f.Block, "mode", "lossless without PFC", "No traffic class has pfc = true.")
 	}
 }
 
@@ -51,22 +51,22 @@ func (c *checker) class(t *inventory.TrafficClass) {
 	hasPriority := t.Writes("priority")
 	switch {
 	case t.Name == inventory.DefaultClass && len(t.DSCP) > 0:
-		c.refuse(problem.Class, &t.Block, "dscp", "a DSCP of all other traffic", "The class default is what no other class names; it has no dscp.")
+		c.refuse(problem.Class, &t.Block, "dscp", "DSCP of the default class", "The class default receives all other traffic and takes no dscp.")
 	case t.Name != inventory.DefaultClass && len(t.DSCP) == 0:
-		c.refuse(problem.Class, &t.Block, "dscp", "no DSCP", "Only the class default can do without dscp.")
+		c.refuse(problem.Class, &t.Block, "dscp", "no DSCP", "Every class except default requires dscp.")
 	}
 	if t.Name != inventory.DefaultClass && !hasPriority {
-		c.refuse(problem.Class, &t.Block, "", "no priority", "Only the class default can do without priority.")
+		c.refuse(problem.Class, &t.Block, "", "no priority", "Every class except default requires priority.")
 	}
 	switch {
 	case t.Strict && t.Bandwidth > 0:
-		c.refuse(problem.Share, &t.Block, "bandwidth", "bandwidth and strict", "A strict class goes before the others and has no share of the bandwidth.")
+		c.refuse(problem.Share, &t.Block, "bandwidth", "bandwidth and strict", "A strict class has no bandwidth share: remove one of the two.")
 	case !t.Strict && t.Bandwidth == 0:
-		c.refuse(problem.Share, &t.Block, "", "neither bandwidth nor strict", "Give the class a share of the bandwidth in percent, or strict = true.")
+		c.refuse(problem.Share, &t.Block, "", "neither bandwidth nor strict", "Set bandwidth in percent, or strict = true.")
 	}
 	c.headroom(t)
 	if t.ECN != nil && t.ECN.Min >= t.ECN.Max {
-		c.refuse(problem.ECN, &t.Block, "ecn.min", "ECN does not rise", "min (%d bytes) must be below max (%d bytes, %s).", t.ECN.Min, t.ECN.Max, problem.Where(t.At("ecn.max")))
+		c.refuse(problem.ECN, &t.Block, "ecn.min", "ECN thresholds out of order", "min (%d bytes) must be below max (%d bytes, %s).", t.ECN.Min, t.ECN.Max, problem.Where(t.At("ecn.max")))
 	}
 }
 
@@ -78,13 +78,13 @@ func (c *checker) headroom(t *inventory.TrafficClass) {
 	case h == nil:
 		return
 	case !t.PFC:
-		c.refuse(problem.Headroom, &t.Block, "headroom", "headroom without PFC", "Headroom holds what arrives after a pause was sent; without pfc = true none is.")
+		c.refuse(problem.Headroom, &t.Block, "headroom", "headroom without PFC", "Headroom requires pfc = true.")
 	case h.Xon > h.Xoff:
-		c.refuse(problem.Headroom, &t.Block, "headroom.xon", "a pause that does not end", "xon (%d bytes) must not lie above xoff (%d bytes, %s).", h.Xon, h.Xoff, problem.Where(t.At("headroom.xoff")))
+		c.refuse(problem.Headroom, &t.Block, "headroom.xon", "xon above xoff", "xon (%d bytes) must not exceed xoff (%d bytes, %s).", h.Xon, h.Xoff, problem.Where(t.At("headroom.xoff")))
 	case h.Xoff > h.Size:
-		c.refuse(problem.Headroom, &t.Block, "headroom.xoff", "a pause too late", "xoff (%d bytes) must lie within size (%d bytes, %s).", h.Xoff, h.Size, problem.Where(t.At("headroom.size")))
+		c.refuse(problem.Headroom, &t.Block, "headroom.xoff", "xoff above size", "xoff (%d bytes) must not exceed size (%d bytes, %s).", h.Xoff, h.Size, problem.Where(t.At("headroom.size")))
 	case t.ECN != nil && t.ECN.Max >= h.Xoff:
-		c.warn(problem.PauseFirst, &t.Block, "ecn.max", "a class pauses before it marks", "ECN marks fully at %d bytes, but PFC pauses at %d already (xoff, %s); senders are then stopped before they slow down (H3C RDMA Technical Reference: the upper ECN limit lies below the PFC trigger).",
+		c.warn(problem.PauseFirst, &t.Block, "ecn.max", "PFC pauses before ECN marks all packets", "ECN marks all packets from %d bytes on, but PFC pauses at %d (xoff, %s), so senders are paused before they slow down (H3C RDMA Technical Reference: the upper ECN limit is below the PFC trigger).",
 			t.ECN.Max, h.Xoff, problem.Where(t.At("headroom.xoff")))
 	}
 }
@@ -92,18 +92,18 @@ func (c *checker) headroom(t *inventory.TrafficClass) {
 // partition refuses a partition where there are none.
 func (c *checker) partition(f *inventory.Fabric) {
 	if f.Partition != 0 && f.Transport != "infiniband" {
-		c.refuse(problem.InfiniBand, &f.Block, "partition", "a partition without InfiniBand", `%s has transport = "%s" (%s); only InfiniBand has partitions and their keys.`, f.Addr, f.Transport, problem.Where(f.At("transport")))
+		c.refuse(problem.InfiniBand, &f.Block, "partition", "partition without InfiniBand", `%s has transport = "%s" (%s); only InfiniBand has partition keys.`, f.Addr, f.Transport, problem.Where(f.At("transport")))
 	}
 }
 
 // infiniBand refuses what only Ethernet has.
 func (c *checker) infiniBand(f *inventory.Fabric) {
 	if len(f.Classes) > 0 {
-		c.refuse(problem.InfiniBand, &f.Classes[0].Block, "", "traffic classes on InfiniBand", "%s has no Ethernet priorities: its subnet manager decides on service levels.", f.Addr)
+		c.refuse(problem.InfiniBand, &f.Classes[0].Block, "", "traffic classes on InfiniBand", "%s has no Ethernet priorities: its subnet manager assigns service levels.", f.Addr)
 	}
 	for _, s := range c.Switches {
 		if s.Fabric == f && !s.Unmanaged && !s.Incomplete {
-			c.refuse(problem.InfiniBand, &s.Block, "fabric", "an Ethernet switch on InfiniBand", "%s is an InfiniBand fabric (%s), which %s does not speak.", f.Addr, problem.Where(f.At("transport")), s.OS)
+			c.refuse(problem.InfiniBand, &s.Block, "fabric", "Ethernet switch on InfiniBand", "%s is an InfiniBand fabric (%s), which %s does not support.", f.Addr, problem.Where(f.At("transport")), s.OS)
 		}
 	}
 }
@@ -129,12 +129,12 @@ func (c *checker) shares(f *inventory.Fabric) {
 func (c *checker) objectNames(f *inventory.Fabric) {
 	usable := regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 	if !usable.MatchString(f.Name) {
-		c.refuse(problem.ObjectName, &f.Block, "", "not a name on switches", "%q has more than A-Z, a-z, 0-9, - and _.", f.Name)
+		c.refuse(problem.ObjectName, &f.Block, "", "invalid name on switches", "%q contains characters other than A-Z, a-z, 0-9, - and _.", f.Name)
 		return
 	}
 	// Policies end in -in, -nq or -out.
 	if name := owned.Object(c.Name, f.Name, "out"); len(name) > owned.MaxObject {
-		c.refuse(problem.ObjectName, &f.Block, "", "name too long on switches", "%s has %d characters, but a switch takes %d: shorten the name of the owner or the fabric.",
+		c.refuse(problem.ObjectName, &f.Block, "", "name too long on switches", "%s has %d characters, but switches accept %d: shorten the name of the owner or the fabric.",
 			name, len(name), owned.MaxObject)
 		return
 	}
@@ -142,9 +142,9 @@ func (c *checker) objectNames(f *inventory.Fabric) {
 		name := owned.Object(c.Name, f.Name, t.Name)
 		switch {
 		case !usable.MatchString(t.Name):
-			c.refuse(problem.ObjectName, &t.Block, "", "not a name on switches", "%q has more than A-Z, a-z, 0-9, - and _.", t.Name)
+			c.refuse(problem.ObjectName, &t.Block, "", "invalid name on switches", "%q contains characters other than A-Z, a-z, 0-9, - and _.", t.Name)
 		case len(name) > owned.MaxObject:
-			c.refuse(problem.ObjectName, &t.Block, "", "name too long on switches", "%s has %d characters, but a switch takes %d: shorten the name of the owner, the fabric or the class.",
+			c.refuse(problem.ObjectName, &t.Block, "", "name too long on switches", "%s has %d characters, but switches accept %d: shorten the name of the owner, the fabric or the class.",
 				name, len(name), owned.MaxObject)
 		}
 	}

@@ -32,7 +32,7 @@ func (c *checker) unmeasured(v *inventory.Validation) {
 		}
 		systems := slices.DeleteFunc(slices.Clone(known), func(s string) bool { return strings.Contains(s, ".") })
 		c.refuse(problem.Unmeasured, &v.Block, "allow_unmeasured", "no such device or system",
-			`%q is neither a declared server, switch or virtual machine, written without quotes, nor the system of one (%s).%s`, name, problem.OrList(systems), problem.DidYouMean(name, known))
+			`%q is not the system of a declared device (%s). Write a declared server, switch or virtual machine as a reference, without quotes.%s`, name, problem.OrList(systems), problem.DidYouMean(name, known))
 	}
 }
 
@@ -42,19 +42,19 @@ func (c *checker) compares(v *inventory.Validation) {
 	if len(v.Compare) == 0 {
 		for _, attr := range []string{"depth", "runtime"} {
 			if v.Writes(attr) && v.Load == nil {
-				c.refuse(problem.Metric, &v.Block, attr, "without effect", `%s says how is compared, or how much a load does: it goes with compare = ["rdma", "tcp", "local"] or probe = "nvme-load".`, attr)
+				c.refuse(problem.Metric, &v.Block, attr, "without effect", `%s applies only with compare = ["rdma", "tcp", "local"] or probe = "nvme-load".`, attr)
 			}
 		}
 		if v.Before != nil {
-			c.refuse(problem.Metric, &v.Before.Block, "", "nothing to compare with", `before is measured beside what is compared: give %s compare = ["rdma", "tcp", "local"].`, v.Addr)
+			c.refuse(problem.Metric, &v.Before.Block, "", "nothing to compare with", `before requires a comparison: set compare = ["rdma", "tcp", "local"] in %s.`, v.Addr)
 		}
 		return
 	}
 	if v.Probe != "" && v.Probe != "nvme-read" {
-		c.refuse(problem.Metric, &v.Block, "compare", "messages are not compared", `What is compared are reads: take probe = %q away, or write another validation for it.`, v.Probe)
+		c.refuse(problem.Metric, &v.Block, "compare", "only reads are compared", `compare measures reads: remove probe = %q, or use a separate validation for it.`, v.Probe)
 	}
 	if b := v.Before; b != nil && !b.Incomplete && b.Server != nil && !c.probes(b.Server) {
-		c.refuse(problem.Metric, &b.Block, "server", "nobody to read it", "weft-initiator is installed on servers of initiators and of targets that weft manages, and %s is neither.", b.Server.Addr)
+		c.refuse(problem.Metric, &b.Block, "server", "no probe on the server", "weft-initiator is installed only on servers of initiators and of managed targets, and %s is neither.", b.Server.Addr)
 	}
 }
 
@@ -71,19 +71,19 @@ func (c *checker) comparing(v *inventory.Validation, m *inventory.Metric) {
 	}
 	switch {
 	case m.Name == inventory.Throughput && lacks("rdma"):
-		c.refuse(problem.Metric, &m.Block, "", "nothing measures this", `throughput is what goes over RDMA: give %s compare = ["rdma"].`, v.Addr)
+		c.refuse(problem.Metric, &m.Block, "", "metric not measured", `throughput is measured over RDMA: set compare = ["rdma"] in %s.`, v.Addr)
 	case m.Name != inventory.Throughput && lacks("rdma", "tcp"):
-		c.refuse(problem.Metric, &m.Block, "", "nothing to compare", `%s compares RDMA with TCP: give %s compare = ["rdma", "tcp"].`, m.Name, v.Addr)
+		c.refuse(problem.Metric, &m.Block, "", "nothing to compare", `%s compares RDMA with TCP: in %s, set compare = ["rdma", "tcp"].`, m.Name, v.Addr)
 	case m.Regression != 0:
-		c.refuse(problem.Metric, &m.Block, "regression", "no baseline of it", "What is compared is measured in one run, and no baseline keeps it: write min or max.")
+		c.refuse(problem.Metric, &m.Block, "regression", "no baseline for this metric", "Comparisons have no baseline: set min or max.")
 	case !m.HasMin && !m.HasMax:
 		c.refuse(problem.Metric, &m.Block, "", "no limit", "%s needs min or max.", m.Name)
 	case m.Duration || m.Mistyped():
-		c.refuse(problem.Metric, &m.Block, "max", "a limit of another kind", "%s has a number for a limit.", m.Name)
+		c.refuse(problem.Metric, &m.Block, "max", "wrong type of limit", "The limit of %s is a number.", m.Name)
 	case m.HasMin && m.HasMax && m.Limit == nil && m.Min > m.Max:
-		c.refuse(problem.Metric, &m.Block, "min", "nothing lies between", "The least is %g and the most %g.", m.Min, m.Max)
+		c.refuse(problem.Metric, &m.Block, "min", "min greater than max", "min is %g and max is %g.", m.Min, m.Max)
 	case m.Writes("size") && !slices.Contains(v.Sizes, m.Size):
-		c.refuse(problem.Metric, &m.Block, "size", "a size that is not measured", "The sizes of %s do not contain it.", v.Addr)
+		c.refuse(problem.Metric, &m.Block, "size", "size not measured", "It is not in the sizes of %s.", v.Addr)
 	}
 }
 
@@ -99,40 +99,40 @@ func (c *checker) metric(v *inventory.Validation, m *inventory.Metric) {
 		return
 	}
 	if m.HasMin {
-		c.refuse(problem.Metric, &m.Block, "min", "no least of this", "min goes with what compares: %s, and with throughput and iops of a load. Of all else less is better, and max limits it.", problem.OrList(inventory.CompareMetrics()))
+		c.refuse(problem.Metric, &m.Block, "min", "min not applicable", "min applies only to %s, and to throughput and iops of a load. For all other metrics, lower is better: set max.", problem.OrList(inventory.CompareMetrics()))
 		return
 	}
 	if !m.HasMax && m.Regression == 0 {
 		c.refuse(problem.Metric, &m.Block, "", "no limit", "A metric needs max, or regression against a baseline.")
 	}
 	if !m.HasMax && m.Regression != 0 {
-		c.warn(problem.NoBaseline, &m.Block, "regression", "no limit without a baseline", "The first run has no baseline to compare with, so a gate on it stays inconclusive; max judges that one too.")
+		c.warn(problem.NoBaseline, &m.Block, "regression", "no limit without a baseline", "The first run has no baseline, so its gate is inconclusive: also set max.")
 	}
 	sized := m.Writes("size")
 	if m.Mistyped() {
-		c.refuse(problem.Metric, &m.Block, "max", "a limit of another kind", `A latency has a limit such as "30us"; errors and counters have numbers.`)
+		c.refuse(problem.Metric, &m.Block, "max", "wrong type of limit", `The limit of a latency is a duration such as "30us"; errors and counters take numbers.`)
 	}
 	if m.Source != "" {
 		if sized {
-			c.refuse(problem.Metric, &m.Block, "size", "a counter has no size", "size goes with metrics of a probe.")
+			c.refuse(problem.Metric, &m.Block, "size", "size of a counter", "size applies only to metrics of a probe.")
 		}
 		if _, err := inventory.ParseSource(m.Source); err != nil {
-			c.refuse(problem.Metric, &m.Block, "source", "an unknown counter", "%s.", err)
+			c.refuse(problem.Metric, &m.Block, "source", "unknown counter", "%s.", err)
 		}
 		return
 	}
 	known := inventory.ProbeMetrics(v.Probe)
 	switch {
 	case m.Name == "added_p99" && !slices.Contains(known, m.Name):
-		c.refuse(problem.Metric, &m.Block, "", "nothing to compare with", `added_p99 is what the fabric adds to a read of the storage itself, and probe = %q reads none: limit p99, or give %s probe = "nvme-read".`, v.Probe, v.Addr)
+		c.refuse(problem.Metric, &m.Block, "", "nothing to compare with", `added_p99 is the latency that the fabric adds to a local read, which probe = %q does not measure: limit p99, or set probe = "nvme-read" in %s.`, v.Probe, v.Addr)
 	case !slices.Contains(known, m.Name):
-		c.refuse(problem.Metric, &m.Block, "", "an unknown metric", "%q is none of %s and has no source.%s", m.Name, problem.OrList(known), problem.DidYouMean(m.Name, known))
+		c.refuse(problem.Metric, &m.Block, "", "unknown metric", "%q is not one of %s, and has no source.%s", m.Name, problem.OrList(known), problem.DidYouMean(m.Name, known))
 	case v.Probe == "":
-		c.refuse(problem.Metric, &m.Block, "", "nothing measures this", `%s is measured by a probe: give %s probe = "nvme-read", "nvme-load", "verbs" or "socket".`, m.Name, v.Addr)
+		c.refuse(problem.Metric, &m.Block, "", "metric not measured", `%s is measured by a probe: in %s, set probe = "nvme-read", "nvme-load", "verbs" or "socket".`, m.Name, v.Addr)
 	case m.HasMax && m.Limit == nil && m.Duration != (m.Name != "errors"):
-		c.refuse(problem.Metric, &m.Block, "max", "a limit of another kind", `A latency has a limit such as "30us"; errors are counted.`)
+		c.refuse(problem.Metric, &m.Block, "max", "wrong type of limit", `The limit of a latency is a duration such as "30us"; errors take a number.`)
 	case sized && !slices.Contains(v.Sizes, m.Size):
-		c.refuse(problem.Metric, &m.Block, "size", "a size that is not measured", "The sizes of %s do not contain it.", v.Addr)
+		c.refuse(problem.Metric, &m.Block, "size", "size not measured", "It is not in the sizes of %s.", v.Addr)
 	}
 }
 
@@ -147,15 +147,15 @@ func (c *checker) rollouts() {
 			c.phase(p)
 			switch {
 			case p.Remaining && remaining != nil:
-				c.refuse(problem.Select, &p.Block, "select", "nothing remains", "%s has taken all that remains.", whereBlock(&remaining.Block))
+				c.refuse(problem.Select, &p.Block, "select", "nothing remains", "%s already selects all remaining devices.", whereBlock(&remaining.Block))
 			case p.Remaining:
 				remaining = p
 			case remaining != nil && len(p.Select) > 0:
-				c.refuse(problem.Select, &p.Block, "select", "nothing remains", "%s has taken all that remains; it must be the last phase.", whereBlock(&remaining.Block))
+				c.refuse(problem.Select, &p.Block, "select", "nothing remains", "%s selects all remaining devices, so it must be the last phase.", whereBlock(&remaining.Block))
 			}
 			for _, addr := range p.Select {
 				if other := selected.first(addr, &p.Block); other != nil {
-					c.refuse(problem.Select, &p.Block, "select", "selected twice", "%s is part of %s already.", addr, whereBlock(other))
+					c.refuse(problem.Select, &p.Block, "select", "selected twice", "%s is already part of %s.", addr, whereBlock(other))
 				}
 			}
 		}
@@ -168,11 +168,11 @@ func (c *checker) sites() {
 	taken := registry[string]{}
 	for _, s := range c.Sites {
 		if len(s.Select) == 0 && !s.Incomplete {
-			c.refuse(problem.Select, &s.Block, "select", "nothing is selected", "No device is left of what select refers to.")
+			c.refuse(problem.Select, &s.Block, "select", "empty selection", "select matches no device.")
 		}
 		for _, addr := range s.Select {
 			if other := taken.first(addr, &s.Block); other != nil {
-				c.refuse(problem.Select, &s.Block, "select", "in two sites", "%s is part of %s already: a device has one site.", addr, whereBlock(other))
+				c.refuse(problem.Select, &s.Block, "select", "device in two sites", "%s is already part of %s: a device belongs to one site.", addr, whereBlock(other))
 			}
 		}
 	}
@@ -190,7 +190,7 @@ func (c *checker) order(r *inventory.Rollout, remaining *inventory.Phase) {
 		}
 	}
 	if remaining != nil && !c.anyOther(number) {
-		c.warn(problem.Select, &remaining.Block, "select", "nothing remains", "The other phases of %s select everything there is.", whereBlock(&r.Block))
+		c.warn(problem.Select, &remaining.Block, "select", "nothing remains", "The other phases of %s already select every device.", whereBlock(&r.Block))
 	}
 	for _, b := range c.dependents() {
 		mine, ok := number[b.Addr]
@@ -205,7 +205,7 @@ func (c *checker) order(r *inventory.Rollout, remaining *inventory.Phase) {
 				later, selected = remaining, true
 			}
 			if selected {
-				c.refuse(problem.Order, b, "depends_on", "depends on a later phase", "%s is part of phase %q (%s), but %s comes only with phase %q (%s).",
+				c.refuse(problem.Order, b, "depends_on", "dependency in a later phase", "%s is part of phase %q (%s), but %s is applied only in phase %q (%s).",
 					b.Addr, r.Phases[mine].Name, problem.Where(r.Phases[mine].At("select")), on, later.Name, problem.Where(later.At("select")))
 			}
 		}
@@ -237,25 +237,25 @@ func (c *checker) phase(p *inventory.Phase) {
 		of   []*inventory.Validation
 	}{{"gate", p.Gate}, {"record", p.Record}} {
 		if written := p.Writes(list.attr); written && len(list.of) == 0 {
-			c.refuse(problem.NoGate, &p.Block, list.attr, "names no validation", "%s is written, but no validation is left in it, so nothing would be judged.", list.attr)
+			c.refuse(problem.NoGate, &p.Block, list.attr, "no validation", "%s contains no enabled validation, so nothing would be checked.", list.attr)
 		}
 		for _, v := range list.of {
 			if v.Load != nil && v.Load.Overwrites() {
-				c.refuse(problem.Load, &p.Block, list.attr, "a rollout does not write", "%s writes to scratch namespaces, which weft verify --i-will-write allows one by one: run it with weft verify, or gate with a load that reads.", v.Addr)
+				c.refuse(problem.Load, &p.Block, list.attr, "writing load in a rollout", "%s writes to scratch namespaces, which each weft verify --i-will-write must confirm: run it with weft verify, or use a load that only reads.", v.Addr)
 			}
 		}
 	}
 	selects := p.Writes("select")
 	switch {
 	case selects && len(p.Select) == 0 && !p.Remaining:
-		c.refuse(problem.Select, &p.Block, "select", "nothing is selected", "No instance is left of what select refers to.")
+		c.refuse(problem.Select, &p.Block, "select", "empty selection", "select matches no instance.")
 	case !selects && len(p.Record) == 0 && len(p.Gate) == 0:
-		c.refuse(problem.Select, &p.Block, "", "an empty phase", "A phase selects, records or gates.")
+		c.refuse(problem.Select, &p.Block, "", "empty phase", "A phase needs select, record or gate.")
 	case !selects && len(p.Batch) > 0:
-		c.refuse(problem.Select, &p.Block, "batch", "batches of nothing", "batch goes with select.")
+		c.refuse(problem.Select, &p.Block, "batch", "batch without select", "batch requires select.")
 	case !selects && p.Restart != "":
-		c.refuse(problem.Select, &p.Block, "restart", "nothing to restart", "restart goes with select: what a phase changes may need a restart of its servers.")
+		c.refuse(problem.Select, &p.Block, "restart", "restart without select", "restart requires select: only changed servers are restarted.")
 	case p.Restart == "" && p.Writes("restart_timeout"):
-		c.refuse(problem.Select, &p.Block, "restart_timeout", "nothing is restarted", `restart_timeout goes with restart = "rolling".`)
+		c.refuse(problem.Select, &p.Block, "restart_timeout", "restart_timeout without restart", `restart_timeout requires restart = "rolling".`)
 	}
 }

@@ -28,13 +28,13 @@ func (c *checker) encryption() {
 func (c *checker) encrypted(t *inventory.Target, connect []*inventory.Initiator) {
 	switch {
 	case t.Engine == "nvmet":
-		c.refuse(problem.TLS, &t.Block, "tls", "TLS that weft does not set up",
-			`The kernel's target needs tlshd and a keyring, which weft does not keep: write engine = "weft".`)
+		c.refuse(problem.TLS, &t.Block, "tls", "TLS not managed by weft",
+			`The kernel target needs tlshd and a keyring, which weft does not manage: set engine = "weft".`)
 	case slices.Contains(t.Transport, "rdma"):
-		c.refuse(problem.TLS, &t.Block, "transport", "TLS over RDMA", `NVMe has TLS over TCP only: write transport = ["tcp"].`)
+		c.refuse(problem.TLS, &t.Block, "transport", "TLS over RDMA", `NVMe supports TLS only over TCP: set transport = ["tcp"].`)
 	case t.Engine == "weft" && c.byName(t, connect) != "":
-		c.refuse(problem.TLS, &t.Block, "tls", "a host without a key",
-			"%s may connect, and no initiator of that name connects here, whose tls_key would be its key.", c.byName(t, connect))
+		c.refuse(problem.TLS, &t.Block, "tls", "host without a key",
+			"%s may connect, but no initiator of that name connects here, so it has no tls_key.", c.byName(t, connect))
 	}
 }
 
@@ -48,17 +48,17 @@ func (c *checker) encrypts(i *inventory.Initiator) {
 		}
 		with = t
 		if i.Engine == "kernel" {
-			c.refuse(problem.TLS, &connect.Block, "to", "TLS that weft does not set up",
-				`%s speaks TLS, and this initiator is the kernel's, which needs tlshd and a key in a keyring: weft keeps neither. Write engine = "none" for weft's own host, or take tls away.`, whereBlock(&t.Block))
+			c.refuse(problem.TLS, &connect.Block, "to", "TLS not managed by weft",
+				`%s requires TLS, and the kernel initiator needs tlshd and a key in a keyring, which weft does not manage: set engine = "none" for weft's own host, or remove tls.`, whereBlock(&t.Block))
 		} else if i.TLSKey == nil {
-			c.refuse(problem.TLS, &connect.Block, "to", "a host without a key", "%s speaks TLS and takes nobody without: give the initiator a tls_key.", whereBlock(&t.Block))
+			c.refuse(problem.TLS, &connect.Block, "to", "host without a key", "%s requires TLS: set tls_key in the initiator.", whereBlock(&t.Block))
 		}
 	}
 	switch {
 	case i.TLSKey == nil || i.Incomplete || clear == nil && with == nil:
 	case with == nil:
-		c.refuse(problem.TLS, &i.Block, "tls_key", "a key that encrypts nothing", "%s has no tls = true: all is said in clear.", whereBlock(&clear.Block))
+		c.refuse(problem.TLS, &i.Block, "tls_key", "unused TLS key", "%s has no tls = true, so the connection is not encrypted.", whereBlock(&clear.Block))
 	case clear != nil:
-		c.warn(problem.TLS, &i.Block, "tls_key", "a host that encrypts a part", "It speaks TLS with %s, and in clear with %s, which has no tls = true.", with.Addr, whereBlock(&clear.Block))
+		c.warn(problem.TLS, &i.Block, "tls_key", "partly encrypted host", "It uses TLS with %s, but not with %s, which has no tls = true.", with.Addr, whereBlock(&clear.Block))
 	}
 }

@@ -27,7 +27,7 @@ func (c *checker) transports() {
 			continue
 		}
 		if !pools[t.Server] && !unclear {
-			c.warn(problem.Nothing, &t.Block, "server", "nothing to export", "%s has no pool, so there are no drives that %s could export.", whereBlock(&t.Server.Block), t.Addr)
+			c.warn(problem.Nothing, &t.Block, "server", "nothing to export", "%s has no pool, so %s has no drives to export.", whereBlock(&t.Server.Block), t.Addr)
 		}
 	}
 }
@@ -36,8 +36,8 @@ func (c *checker) transport(t *inventory.Target, f *inventory.Fabric) {
 	rdma, tcp := slices.Contains(t.Transport, "rdma"), slices.Contains(t.Transport, "tcp")
 	switch {
 	case f.Transport == "tcp" && !tcp:
-		c.refuse(problem.Transport, &t.Block, "transport", "no RDMA on this fabric", `%s has transport = "tcp" (%s), so no initiator can connect with "rdma" alone.`, f.Addr, problem.Where(f.At("transport")))
+		c.refuse(problem.Transport, &t.Block, "transport", "no RDMA on this fabric", `%s has transport = "tcp" (%s), so no initiator can connect with only "rdma".`, f.Addr, problem.Where(f.At("transport")))
 	case f.Transport == "infiniband" && !rdma && !t.AllowDegraded:
-		c.refuse(problem.Transport, &t.Block, "transport", "TCP on InfiniBand", `%s is InfiniBand (%s); TCP runs there through IPoIB only: add "rdma", or accept that with allow_degraded = true.`, f.Addr, problem.Where(f.At("transport")))
+		c.refuse(problem.Transport, &t.Block, "transport", "TCP on InfiniBand", `%s is InfiniBand (%s), where TCP runs over IPoIB: add "rdma", or set allow_degraded = true.`, f.Addr, problem.Where(f.At("transport")))
 	}
 }

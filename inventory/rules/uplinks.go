@@ -14,24 +14,24 @@ func (c *checker) uplinks() {
 			continue
 		}
 		if other := paths.first(d.VCenter.Addr+" "+d.Path, &d.Block); other != nil {
-			c.refuse(problem.Uplink, &d.Block, "path", "one path for two switches", "%s has the path %s as well.", whereBlock(other), d.Path)
+			c.refuse(problem.Uplink, &d.Block, "path", "duplicate switch path", "%s also has the path %s.", whereBlock(other), d.Path)
 		}
 		hosts := map[*inventory.Server]*inventory.RNIC{}
 		for _, r := range d.Uplinks {
 			switch first := hosts[r.Server]; {
 			case first == r:
-				c.refuse(problem.Uplink, &d.Block, "uplinks", "an uplink twice", "%s stands there twice.", r.Addr)
+				c.refuse(problem.Uplink, &d.Block, "uplinks", "duplicate uplink", "%s is listed twice.", r.Addr)
 			case first != nil:
-				c.refuse(problem.Uplink, &d.Block, "uplinks", "two uplinks of one host", "%s and %s are of %s: a distributed switch for RDMA has one uplink on each host, without teaming. Give the other one a switch of its own.",
+				c.refuse(problem.Uplink, &d.Block, "uplinks", "two uplinks of one host", "%s and %s belong to %s: a distributed switch for RDMA has one uplink per host, without teaming. Use a separate switch for the other one.",
 					first.Addr, r.Addr, r.Server.Addr)
 			}
 			hosts[r.Server] = r
 			if r.VMK != nil && r.VMK.VSwitch != "" {
-				c.refuse(problem.Uplink, &d.Block, "uplinks", "an uplink of two switches", "%s is the only uplink of the standard switch %s (%s): take its vmk block away, or the NIC out of this list.",
+				c.refuse(problem.Uplink, &d.Block, "uplinks", "uplink of two switches", "%s is the only uplink of the standard switch %s (%s): remove its vmk block, or remove the NIC from this list.",
 					r.Addr, r.VMK.VSwitch, problem.Where(r.VMK.Range))
 			}
 			if r.DVSwitch != nil && r.DVSwitch != d {
-				c.refuse(problem.Uplink, &d.Block, "uplinks", "an uplink of two switches", "%s is an uplink of %s, too.", r.Addr, whereBlock(&r.DVSwitch.Block))
+				c.refuse(problem.Uplink, &d.Block, "uplinks", "uplink of two switches", "%s is also an uplink of %s.", r.Addr, whereBlock(&r.DVSwitch.Block))
 			}
 		}
 	}
@@ -48,10 +48,10 @@ func (c *checker) place(r *inventory.RNIC) {
 	v := r.VMK
 	switch grouped := v.Writes("portgroup"); {
 	case grouped && v.VSwitch != "":
-		c.refuse(problem.Uplink, &v.Block, "portgroup", "a port on two switches", "vmk of %s has vswitch as well: a port is on a standard switch, which weft makes for it, or on a port group of a distributed one.", r.Addr)
+		c.refuse(problem.Uplink, &v.Block, "portgroup", "port on two switches", "vmk of %s also has vswitch: a port is either on a standard switch that weft creates, or on a port group of a distributed switch.", r.Addr)
 	case !grouped && v.VSwitch == "":
-		c.refuse(problem.Uplink, &v.Block, "id", "a port on no switch", "vmk of %s needs vswitch, the standard switch that weft makes for it, or portgroup, of a distributed one.", r.Addr)
+		c.refuse(problem.Uplink, &v.Block, "id", "port without a switch", "vmk of %s needs vswitch, a standard switch that weft creates, or portgroup of a distributed switch.", r.Addr)
 	case grouped && v.PortGroup == nil:
-		c.refuse(problem.Uplink, &v.Block, "portgroup", "a port whose NIC is no uplink", "%s is no uplink of the switch of that port group: add it to its uplinks.", r.Addr)
+		c.refuse(problem.Uplink, &v.Block, "portgroup", "NIC is not an uplink", "%s is not an uplink of the switch of that port group: add it to the uplinks.", r.Addr)
 	}
 }
