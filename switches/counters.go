@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"weft/internal/tally"
 )
@@ -59,8 +58,11 @@ func (s *Session) Counters(ctx context.Context, ports []string) (*tally.Ports, e
 }
 
 func gapText(line, name string, err error) string {
+	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
+		return line + ": " + refused.Reply
+	}
 	if err != nil {
-		return line + ": " + strings.TrimPrefix(err.Error(), "refused: "+line+": ")
+		return line + ": " + err.Error()
 	}
 	return fmt.Sprintf("%s shows no %s in a layout that is known", line, name)
 }

@@ -67,7 +67,7 @@ func ParseTarget(text []byte) (*Target, error) {
 		return nil, errors.Join(all...)
 	case errors.As(err, &bad):
 		line, _ := bad.Position()
-		return nil, fmt.Errorf("line %d: %s", line, strings.TrimPrefix(bad.Error(), "toml: "))
+		return nil, fmt.Errorf("line %d: %w", line, bad)
 	}
 	return nil, err
 }

@@ -32,6 +32,7 @@ func TestTyped(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("device assertions", func(t *testing.T) { checkDeviceAssertions(t, all) })
+	t.Run("texts of errors", func(t *testing.T) { checkParsedErrors(t, all) })
 }
 
 // loadTyped type-checks every package of weft for the system of the test. Imports come from the

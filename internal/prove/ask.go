@@ -76,10 +76,5 @@ func unanswered(reply *agent.Reply) error {
 
 // complaint is what an agent that failed had to say, in a line.
 func complaint(exit *remote.ExitError) string {
-	text, advice, ok := strings.Cut(strings.TrimSpace(string(exit.Output.Stderr)), "\nhint: ")
-	text = strings.TrimPrefix(text, "error: ")
-	if ok {
-		text += " (" + advice + ")"
-	}
-	return strings.ReplaceAll(remote.Redact(text), "\n", "; ")
+	return strings.ReplaceAll(remote.Redact(strings.TrimSpace(string(exit.Output.Stderr))), "\n", "; ")
 }

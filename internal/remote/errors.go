@@ -24,6 +24,23 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
+// An AuthError is a machine that accepted none of the keys and passwords of a login.
+type AuthError struct {
+	User string
+	Said string // by the SSH library
+}
+
+func (e *AuthError) Error() string { return fmt.Sprintf("login as %s: %s", e.User, e.Said) }
+
+// A WriteError is a file that was not written, because a command on the machine failed.
+type WriteError struct {
+	Code   int    // exit status of the command
+	Stderr string // as printed
+	Said   string // the same in one line
+}
+
+func (e *WriteError) Error() string { return e.Said }
+
 // A HostKeyError is a machine that does not prove to be the one that
 // known_hosts describes.
 type HostKeyError struct {

@@ -51,6 +51,10 @@ when: 2026-11-21
 			t.Errorf("%s is %q, want %q", c.expr, got, c.want)
 		}
 	}
+	// The text of go.yaml.in/yaml/v3, see classifyYAML.
+	if _, err := decodeYAML("a: ["); err == nil || !strings.HasPrefix(err.Error(), "not YAML: line ") {
+		t.Errorf("%v", err)
+	}
 	for _, c := range []struct{ text, says string }{
 		{"a: [", "not YAML"},
 		{"a: 1\na: 2", "line 2: a key stands there twice"},

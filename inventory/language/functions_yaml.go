@@ -40,7 +40,7 @@ func decodeYAML(text string) (cty.Value, error) {
 	case errors.Is(err, io.EOF):
 		return cty.NullVal(cty.DynamicPseudoType), nil
 	case err != nil:
-		return cty.DynamicVal, fmt.Errorf("not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		return cty.DynamicVal, fmt.Errorf("not YAML: %s", classifyYAML(err))
 	}
 	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
 		return cty.DynamicVal, errors.New("not YAML: more than one document")
@@ -51,6 +51,10 @@ func decodeYAML(text string) (cty.Value, error) {
 	}
 	return v, nil
 }
+
+// classifyYAML is the text of a syntax error without the name of the library. go.yaml.in/yaml/v3 v3.0.6 has
+// no type for such errors.
+func classifyYAML(err error) string { return strings.TrimPrefix(err.Error(), "yaml: ") }
 
 type yamlReader struct{ parts int }
 

@@ -103,7 +103,7 @@ func loginFailed(err error) error {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return hint.Wrap(err, "SSH is off on ESXi unless somebody starts it: Host > Configure > Services > SSH (TSM-SSH), in the vSphere Client; weft does not start it")
-	case strings.Contains(err.Error(), "unable to authenticate"):
+	case errors.As(err, new(*remote.AuthError)):
 		return hint.Wrap(err, "the password or key may be wrong; in lockdown mode the host lets nobody in by SSH but its Exception Users: Host > Configure > Security Profile")
 	}
 	return err

@@ -115,7 +115,7 @@ func TestAdvice(t *testing.T) {
 		want string
 	}{
 		{"SSH off", loginFailed(unreachable(hint.Wrap(&errno{syscall.ECONNREFUSED}, "something answers there"))), "TSM-SSH"},
-		{"wrong password or lockdown", loginFailed(unreachable(errors.New("ssh: unable to authenticate, attempted methods [none]"))), "lockdown mode"},
+		{"wrong password or lockdown", loginFailed(unreachable(&remote.AuthError{User: "root", Said: "unable to authenticate"})), "lockdown mode"},
 		{"another failure", loginFailed(unreachable(hint.Wrap(errors.New("no route"), "the usual hint"))), "the usual hint"},
 		{"host key", loginFailed(hint.Wrap(&remote.HostKeyError{Name: "esx1"}, "see known_hosts")), "see known_hosts"},
 		{"sudo", cannot(&remote.BecomeError{Name: "esx1", Reply: "sudo: not found"}), "there is no sudo on ESXi"},

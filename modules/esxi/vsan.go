@@ -57,10 +57,11 @@ func (v *VSANNetwork) Parse(s remote.Seen) (*VSANNetwork, error) {
 // write the name of vSAN in several ways there.
 func clustered(s remote.Seen) string {
 	_, err := answer(s, vsanClusterLook())
-	switch {
-	case err == nil:
+	if err == nil {
 		return "the host is a member of a vSAN cluster"
-	case strings.Contains(strings.ToLower(err.Error()), "clustering is not enabled on this host"):
+	}
+	got := s.Of(vsanClusterLook())
+	if printed := strings.ToLower(string(got.Content) + string(got.Stderr)); got.Err != nil && strings.Contains(printed, "clustering is not enabled on this host") {
 		return ""
 	}
 	return "whether the host is a member of a vSAN cluster is not known: " + err.Error()

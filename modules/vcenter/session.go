@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -144,26 +145,38 @@ func (c *client) end(ctx context.Context) error { return c.sm.Logout(ctx) }
 
 // said is what vCenter says of a failure, with the name of the fault.
 func said(err error) string {
-	text := strings.TrimPrefix(err.Error(), "ServerFaultCode: ")
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		if f, ok := e.(interface{ Fault() types.BaseMethodFault }); ok && f.Fault() != nil {
-			name := strings.TrimPrefix(fmt.Sprintf("%T", f.Fault()), "*types.")
-			if !strings.Contains(text, name) {
-				text += " (" + name + ")"
-			}
-			break
+			return withFault(err.Error(), f.Fault())
 		}
-		if soap.IsSoapFault(e) {
-			if detail := soap.ToSoapFault(e).VimFault(); detail != nil {
-				name := strings.TrimPrefix(fmt.Sprintf("%T", detail), "types.")
-				if !strings.Contains(text, name) {
-					text += " (" + name + ")"
-				}
-			}
-			break
+		if !soap.IsSoapFault(e) {
+			continue
 		}
+		fault, text := soap.ToSoapFault(e), err.Error()
+		if e == err && fault.Code == serverFault {
+			text = strings.TrimSpace(fault.String)
+		}
+		if detail := fault.VimFault(); detail != nil {
+			return withFault(text, detail)
+		}
+		return text
 	}
-	return strings.TrimSpace(text)
+	return err.Error()
+}
+
+// serverFault is the code of all faults of vCenter.
+const serverFault = "ServerFaultCode"
+
+// withFault adds the name of a fault to its text.
+func withFault(text string, fault any) string {
+	kind := reflect.TypeOf(fault)
+	if kind.Kind() == reflect.Pointer {
+		kind = kind.Elem()
+	}
+	if text == kind.Name() {
+		return text
+	}
+	return text + " (" + kind.Name() + ")"
 }
 
 // wait is until a task has been carried out.

@@ -1,9 +1,10 @@
 package windows
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"weft/internal/hint"
 	"weft/internal/remote"
@@ -49,6 +50,6 @@ func unkept(s remote.Seen) error {
 
 // lacking reports whether a host lacks the cmdlet of a look.
 func lacking(s remote.Seen, l remote.Look) bool {
-	err := s.Of(l).Err
-	return err != nil && strings.Contains(err.Error(), "CommandNotFoundException")
+	var exit *remote.ExitError
+	return errors.As(s.Of(l).Err, &exit) && bytes.Contains(exit.Output.Stderr, []byte("CommandNotFoundException")) // the error ID, in any language
 }

@@ -5,6 +5,7 @@ package windows
 import (
 	"errors"
 	"strings"
+	"syscall"
 
 	"weft/internal/hint"
 	"weft/internal/remote"
@@ -50,10 +51,10 @@ func loginFailed(err error) error {
 	if !errors.As(err, new(*remote.UnreachableError)) {
 		return err
 	}
-	if strings.Contains(err.Error(), "unable to authenticate") {
+	if errors.As(err, new(*remote.AuthError)) {
 		return hint.Wrap(err, `keys of administrators are read from C:\ProgramData\ssh\administrators_authorized_keys only, and without a word not at all unless nobody but SYSTEM and Administrators may write it: icacls C:\ProgramData\ssh\administrators_authorized_keys /inheritance:r /grant Administrators:F /grant SYSTEM:F`)
 	}
-	if strings.Contains(err.Error(), "connection refused") {
+	if errors.Is(err, syscall.ECONNREFUSED) {
 		return hint.Wrap(err, "OpenSSH Server is an optional feature until Windows Server 2022, and off at first: its service is sshd")
 	}
 	return err

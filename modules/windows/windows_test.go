@@ -12,7 +12,9 @@ import (
 	"io"
 	"io/fs"
 	"net/netip"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -205,17 +207,17 @@ func TestRefusals(t *testing.T) {
 // A login that fails says what that may mean on Windows: keys of administrators are passed over
 // without a word where the ACL of their file is wrong.
 func TestLoginFailed(t *testing.T) {
-	for said, want := range map[string]string{
-		"ssh: handshake failed: ssh: unable to authenticate, attempted methods [none publickey]": "icacls C:\\ProgramData\\ssh\\administrators_authorized_keys",
-		"dial tcp 10.0.0.1:22: connect: connection refused":                                      "OpenSSH Server is an optional feature",
-		"dial tcp 10.0.0.1:22: i/o timeout":                                                      "",
+	for said, want := range map[error]string{
+		&remote.AuthError{User: "weft", Said: "unable to authenticate"}: "icacls C:\\ProgramData\\ssh\\administrators_authorized_keys",
+		&os.SyscallError{Syscall: "connect", Err: syscall.ECONNREFUSED}: "OpenSSH Server is an optional feature",
+		errors.New("i/o timeout"): "",
 	} {
-		err := loginFailed(&remote.UnreachableError{Name: "win1", Err: errors.New(said)})
+		err := loginFailed(&remote.UnreachableError{Name: "win1", Err: said})
 		if got := hint.Of(err); want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("%s: %q", said, got)
 		}
 	}
-	if err := loginFailed(errors.New("unable to authenticate")); hint.Of(err) != "" {
+	if err := loginFailed(&remote.AuthError{}); hint.Of(err) != "" {
 		t.Errorf("of what is no login: %v", err)
 	}
 }

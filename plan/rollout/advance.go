@@ -347,7 +347,11 @@ func (a *advance) record(ctx context.Context, p *Phase, pr *PhaseRun) error {
 		verdict, why = Inconclusive, err.Error()
 	}
 	pr.Verdicts = append(pr.Verdicts, Sample{Time: a.Now().UTC(), Validations: p.Record, Verdict: verdict, Why: why, Recorded: true})
-	a.emit(p, plan.EventGate, strings.TrimSuffix(fmt.Sprintf("recorded %s: %s", strings.Join(p.Record, ", "), why), ": "))
+	text := "recorded " + strings.Join(p.Record, ", ")
+	if why != "" {
+		text += ": " + why
+	}
+	a.emit(p, plan.EventGate, text)
 	return a.Save(a.run)
 }
 

@@ -139,8 +139,11 @@ func dropped(err error) bool {
 
 // refused explains a login that did not work.
 func (l *login) refused(err error) error {
-	said := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "ssh: handshake failed: "), "ssh: ")
+	said, rejected := classifySSH(err)
 	err = fmt.Errorf("login as %s: %s", l.route.user, said)
+	if rejected {
+		err = &remote.AuthError{User: l.route.user, Said: said}
+	}
 	switch {
 	case len(l.notes) > 0:
 		return hint.Wrap(err, "%s", strings.Join(l.notes, "; "))
@@ -148,6 +151,13 @@ func (l *login) refused(err error) error {
 		return hint.Wrap(err, "add a public key of yours to authorized_keys of %s there", l.route.user)
 	}
 	return hint.Wrap(err, "neither the keys nor the password are taken: is the password that of %s there, and may %[1]s log in?", l.route.user)
+}
+
+// classifySSH is the text of a failed handshake without the prefixes of the library, and whether the server
+// rejected every key and password: golang.org/x/crypto/ssh v0.58.0 has no type for that.
+func classifySSH(err error) (said string, rejected bool) {
+	said = strings.TrimPrefix(strings.TrimPrefix(err.Error(), "ssh: handshake failed: "), "ssh: ")
+	return said, strings.HasPrefix(said, "unable to authenticate")
 }
 
 // wrapConnect gives the error of a connection its type.

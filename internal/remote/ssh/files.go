@@ -113,7 +113,7 @@ func (c *Client) WriteFile(ctx context.Context, path string, r io.Reader, mode f
 	case strings.Contains(said, "Read-only file system"):
 		return hint.Wrap(errors.New(said), "find out whether it is meant to be read-only: after errors of its disk, Linux makes a file system so by itself")
 	}
-	return errors.New(said)
+	return &remote.WriteError{Code: exit.Code, Stderr: string(out.Stderr), Said: said}
 }
 
 // reason is what putScript and its tools said, in one line: what did not work,

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
@@ -86,10 +87,16 @@ func (k *keyring) verify(name, address, lookup string, peer net.Addr, key ssh.Pu
 		return hint.Wrap(e, "the key is revoked in %s:%d: do not log in to this machine", revoked.Revoked.Filename, revoked.Revoked.Line)
 	}
 	err = fmt.Errorf("host key: %w", err)
-	if strings.Contains(err.Error(), "expired") || strings.Contains(err.Error(), "not yet valid") {
+	if cert, ok := key.(*ssh.Certificate); ok && !validAt(cert, time.Now()) {
 		err = hint.Wrap(err, "compare the clock of this machine with the time for which its certificate is valid (ssh-keygen -L)")
 	}
 	return &remote.UnreachableError{Name: name, Address: address, Err: err}
+}
+
+// validAt reports whether a time is in the validity period of a certificate.
+func validAt(c *ssh.Certificate, now time.Time) bool {
+	at := max(0, now.Unix())
+	return uint64(at) >= c.ValidAfter && (c.ValidBefore == ssh.CertTimeInfinity || uint64(at) < c.ValidBefore)
 }
 
 // lookup is the name under which known_hosts holds the keys of a route.

@@ -53,6 +53,9 @@ func TestLoginRefused(t *testing.T) {
 	if !errors.As(err, &unreachable) || unreachable.Address != s.address {
 		t.Fatalf("got %v; want an *UnreachableError", err)
 	}
+	if rejected := new(remote.AuthError); !errors.As(err, &rejected) || strings.HasPrefix(rejected.Said, "ssh: ") { // the text of golang.org/x/crypto/ssh has changed
+		t.Errorf("got %#v; want an *AuthError without the prefixes of the library", err)
+	}
 	if !strings.Contains(err.Error(), "login as weft") || !strings.Contains(hint.Of(err), "authorized_keys") {
 		t.Errorf("got %v (%s)", err, hint.Of(err))
 	}

@@ -32,9 +32,9 @@ func (d *denials) hear(_ *client.Conn, _ *client.Subscription, err error) {
 		return // of a server that is away others tell
 	}
 	what, subject := "do that: "+err.Error(), ""
-	if m := denial.FindStringSubmatch(err.Error()); m != nil {
-		subject = m[2]
-		what = map[bool]string{true: "write to ", false: "listen to "}[strings.EqualFold(m[1], "publish")] + subject
+	if publish, to, known := classifyDenial(err); known {
+		subject = to
+		what = map[bool]string{true: "write to ", false: "listen to "}[publish] + subject
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -43,6 +43,16 @@ func (d *denials) hear(_ *client.Conn, _ *client.Subscription, err error) {
 			w.end(&store.DeniedError{What: what})
 		}
 	}
+}
+
+// classifyDenial finds what was denied in an error that wraps client.ErrPermissionViolation: nats.go v1.55.0
+// carries the operation and the subject only in its text, which is that of the server.
+func classifyDenial(err error) (publish bool, subject string, known bool) {
+	m := denial.FindStringSubmatch(err.Error())
+	if m == nil {
+		return false, "", false
+	}
+	return strings.EqualFold(m[1], "publish"), m[2], true
 }
 
 // end ends a context when something is denied.

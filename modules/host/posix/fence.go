@@ -94,11 +94,13 @@ func refused(err error) error {
 	if err == nil {
 		return nil
 	}
-	text := err.Error()
+	var printed string
 	if exit := (*remote.ExitError)(nil); errors.As(err, &exit) {
-		text += "\n" + string(exit.Output.Stderr)
+		printed = string(exit.Output.Stderr)
+	} else if w := (*remote.WriteError)(nil); errors.As(err, &w) {
+		printed = w.Stderr
 	}
-	_, by, found := strings.Cut(text, fencedBy)
+	_, by, found := strings.Cut(printed, fencedBy)
 	if !found {
 		return err
 	}
