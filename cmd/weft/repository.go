@@ -143,11 +143,50 @@ func (a *approvers) writers(ctx context.Context, base string, p *plan.Plan) ([]s
 		return unknown("%w", err)
 	}
 	names := strings.Fields(string(out))
-	if len(names) == 0 {
-		return unknown("no commit lies between %.12s and HEAD", base)
+	if len(names) == 0 { // it is merged
+		if names, err = a.repo.merged(ctx, files); err != nil {
+			return unknown("no commit lies between %.12s and HEAD, and %w", base, err)
+		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names), nil
+}
+
+// merged are the authors and committers of the merges that made the files what they are, with
+// those whom commits name as co-authors. Changes beside the files since then count, too: one
+// may have deleted a file. A commit without a second parent is a squash or a rebase, of which
+// git does not say who wrote it.
+func (r *repository) merged(ctx context.Context, files []string) ([]string, error) {
+	one, err := r.git(ctx, append([]string{"log", "--first-parent", "-1", "--format=%H", "HEAD", "--"}, files...)...)
+	last := strings.TrimSpace(string(one))
+	if err != nil || last == "" {
+		return nil, errors.Join(err, errors.New("no commit has made the files what they are"))
+	}
+	dirs := map[string]bool{}
+	for _, f := range files {
+		dirs[filepath.ToSlash(filepath.Dir(f))] = true
+	}
+	since, err := r.git(ctx, append([]string{"log", "--first-parent", "--format=%H", last + "..HEAD", "--"}, slices.Sorted(maps.Keys(dirs))...)...)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, commit := range append(strings.Fields(string(since)), last) {
+		if _, err := r.git(ctx, "rev-parse", "--verify", "--quiet", commit+"^2"); err != nil {
+			return nil, fmt.Errorf("%.12s is no merge, so git does not say who wrote what it brought", commit)
+		}
+		out, err := r.git(ctx, "log", "--format=%ae%n%ce%n%(trailers:key=Co-authored-by,valueonly)", commit+"^1.."+commit)
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(out)) {
+			if _, address, ok := strings.Cut(line, "<"); ok {
+				line, _, _ = strings.Cut(address, ">")
+			}
+			names = append(names, strings.Fields(line)...)
+		}
+	}
+	return names, nil
 }
 
 // inRepository is the path of a file of the inventory from the directory that weft

@@ -27,6 +27,7 @@ import (
 //	record/RUN/counters              the last reading of counters (large)
 //	record/RUN/journal/SESSION/N     the journal, in pieces of at most 64 KB; a session is a process
 //	record/RUN/soak/SESSION/N        looks at a phase, in pieces of at most 64 KB
+//	record/RUN/sites                 the site of each device of the plan, where workers carry it out (large)
 //	record/RUN/site/SITE/done        what the workers of a site came to, until that is read (large)
 //	record/RUN/site/SITE/by          the worker that was last at work there
 //	record/RUN/site/SITE/journal/SESSION/N  the journal of such a worker

@@ -63,6 +63,11 @@ func (e *Env) stage(ctx context.Context, site *Site, spec *rollout.Spec, made *p
 	}
 	s.rec.Run, s.digest = s.run, s.rec.Head.Plan
 	s.crewed()
+	if s.crew != nil {
+		if err := s.rec.placeDevices(ctx, s.crew.of, changed(made.Steps)); err != nil {
+			return nil, err
+		}
+	}
 	return s, s.rec.audit(ctx, AuditEntry{What: auditBegun, By: e.By, Plan: string(s.rec.Head.Plan), Commit: e.Commit})
 }
 

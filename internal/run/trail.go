@@ -205,9 +205,16 @@ func (r *Record) Journal(ctx context.Context) (io.Reader, error) {
 func (r *Records) ofSites(ctx context.Context, s store.Store, h *Head, kind string) (io.Reader, error) {
 	text, err := r.pieces(ctx, s, keyRecord(h.ID, kind))
 	all := []io.Reader{text}
+	var of map[string]string
+	if err == nil && h.Sites != nil && kind == "journal" {
+		of, err = r.placedDevices(ctx, s, h.ID)
+	}
 	for _, site := range h.Sites {
 		if err == nil {
 			text, err = r.pieces(ctx, s, keySite(h.ID, site)+"/"+kind)
+			if of != nil {
+				text = ownEntries(text, site, of)
+			}
 			all = append(all, text)
 		}
 	}
