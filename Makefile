@@ -19,21 +19,19 @@ ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 CI_LOCAL := gitlab-ci-local-4.65.1
 CI_LOCAL_SUM := e6b1de5993ad55e68c59d3c1e4a35e99944f48e0712eddeab9b16abebf007f76
 
-.PHONY: help build labvcenter demo faults test fresh race kills lab nightly whole image bench peerbench labbench fuzz lint cross deps labdeps clean
+.PHONY: help build demo faults test fresh race kills lab nightly whole image bench peerbench labbench fuzz lint cross deps labdeps clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: bin/weft ## the agents, then weft with the agents inside: bin/weft
+build: bin/weft bin/weft-lab ## the agents, weft with the agents inside, and its simulated lab: bin/weft, bin/weft-lab
 
 bin/weft: $(SOURCES) $(EXAMPLES) $(PACKED)
 	$(BUILD) $(LDFLAGS) -o $@ ./cmd/weft
 
-# It simulates vCenter for weft lab up, which starts it where it lies beside weft.
-bin/weft-lab-vcenter: $(SOURCES)
-	$(BUILD) $(LDFLAGS) -o $@ ./cmd/weft-lab-vcenter
-
-labvcenter: build bin/weft-lab-vcenter ## weft, and beside it the SIMULATED vCenter of its lab
+# weft starts it where it is beside weft. It carries no agents: weft sends them.
+bin/weft-lab: $(SOURCES)
+	$(BUILD) $(LDFLAGS) -o $@ ./cmd/weft-lab
 
 # One agent for one platform, gzipped without a name or a time so that equal
 # sources give equal bundles; and the SHA-256 of both, for which plans do not unpack
@@ -92,7 +90,7 @@ image:
 # Races are between goroutines. Packages that start none, nor do their tests, are not run
 # again: internal/arch holds the list to that. What others run of them side by side is raced
 # where it is: plan, internal/run, modules/leaf, modules/host, the scripts below.
-NOT_RACED := cmd/weft-lab-vcenter examples internal/agent internal/approve internal/arch internal/doctor internal/graph \
+NOT_RACED := cmd/weft-lab examples internal/agent internal/approve internal/arch internal/doctor internal/graph \
   internal/hint internal/latency internal/nvme/crc32c internal/nvme/names internal/nvme/psk \
   internal/nvme/wire internal/owned internal/report internal/require internal/review internal/slice internal/sshsig internal/tally internal/text \
   internal/traffic internal/wait inventory inventory/problem inventory/rules modules/claim modules/esxi modules/linux modules/linux/nic \

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"weft/internal/discover"
-	"weft/internal/lab"
 	"weft/internal/labctl"
 	"weft/inventory"
 )
@@ -80,7 +79,7 @@ func (f *fabric) labVCenter(host string) (at netip.AddrPort, sha256 string, err 
 	}
 	d := s.VCenter(host)
 	if d == nil {
-		return at, "", fmt.Errorf("the lab has no vCenter %s: it simulates one where %s lies beside weft (make labvcenter) when it is started", host, lab.VCenterProgram)
+		return at, "", fmt.Errorf("the lab has no vCenter %s", host)
 	}
 	at, err = netip.ParseAddrPort(d.Address)
 	if err == nil && !at.Addr().IsLoopback() {

@@ -11,7 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"weft/internal/lab"
+	"weft/internal/labctl"
+	"weft/switches/systems"
 )
 
 func (a *labCommand) labGrammar() *cobra.Command {
@@ -23,59 +24,59 @@ of a source marked SYNTHETIC were never recorded on a device. All other lines ar
 refused like on a device; the view "refusal" lists the messages.
 
 In a line {a|b} is a choice, [a] is optional, and <0-7> is a value.`,
-		ValidArgs: lab.SwitchOSes(),
+		ValidArgs: systems.Names(),
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 || len(args) == 1 && !slices.Contains(lab.SwitchOSes(), args[0]) {
-				return usage(fmt.Errorf("usage: weft lab grammar [%s]", strings.Join(lab.SwitchOSes(), "|")))
+			if len(args) > 1 || len(args) == 1 && !slices.Contains(systems.Names(), args[0]) {
+				return usage(fmt.Errorf("usage: weft lab grammar [%s]", strings.Join(systems.Names(), "|")))
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				args = lab.SwitchOSes()
+		RunE: func(cmd *cobra.Command, args []string) error {
+			program, err := labctl.Program(a.opts.dir)
+			if err != nil {
+				return err
 			}
-			var all []lab.GrammarLine
-			for _, os := range args {
-				lines, err := lab.Grammar(os)
-				if err != nil {
-					return err
-				}
-				all = append(all, lines...)
+			g, err := labctl.ReadGrammar(cmd.Context(), program)
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				g.Lines = slices.DeleteFunc(g.Lines, func(l labctl.GrammarLine) bool { return l.OS != args[0] })
 			}
 			if a.opts.json {
-				return a.out.encode(all)
+				return a.out.encode(g.Lines)
 			}
-			return printGrammar(a.out.stdout, all)
+			return printGrammar(a.out.stdout, g)
 		},
 	}
 }
 
-// printGrammar prints a table, then how much of it was never seen.
-func printGrammar(out io.Writer, all []lab.GrammarLine) error {
+// printGrammar prints a table, then how many of its lines are SYNTHETIC in part.
+func printGrammar(out io.Writer, g *labctl.Grammar) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "OS\tVIEW\tLINE\tUNDONE BY\tSOURCE")
 	unseen := 0
-	for _, l := range all {
+	for _, l := range g.Lines {
 		if !l.Seen {
 			unseen++
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.OS, l.View, l.Line, negated(l), l.Source)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.OS, l.View, l.Line, negated(l, g.Negation[l.OS]), l.Source)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\n%d lines; of %d a part is SYNTHETIC: never seen on a device\n", len(all), unseen)
+	fmt.Fprintf(out, "\n%d lines; of %d a part is SYNTHETIC: never seen on a device\n", len(g.Lines), unseen)
 	return nil
 }
 
 // negated writes the negative forms as they are typed.
-func negated(l lab.GrammarLine) string {
+func negated(l labctl.GrammarLine, negation string) string {
 	if l.Undo == "" {
 		return "-"
 	}
 	forms := strings.Split(l.Undo, ";")
 	for i, f := range forms {
-		forms[i] = l.Negates + " " + strings.TrimSpace(f)
+		forms[i] = negation + " " + strings.TrimSpace(f)
 	}
 	return strings.Join(forms, "; ")
 }

@@ -6,19 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
-	"syscall"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"weft/internal/hint"
-	"weft/internal/lab"
 	"weft/internal/labctl"
 	"weft/plan"
 )
@@ -29,16 +24,15 @@ func (a *labCommand) command() *cobra.Command {
 		Long: `lab runs simulated devices for everything in the files: switches that parse and print
 their own configuration, and servers that run weft's real agents. With --real, the
 servers are virtual machines with real kernels. All of them answer SSH on loopback.
-Nothing leaves this machine, and only --lab uses them.`,
+Nothing leaves this machine, and only --lab uses them.
+
+The simulators are a separate program, weft-lab, which must be the same version as weft
+and be in its directory or, unless weft runs as root, in PATH.`,
 		Args: known, RunE: helps,
 	}
 	cmd.AddCommand(a.labUp(), a.labStatus(), a.labSSH(), a.labDown(), a.labEdit(), a.labStop(), a.labGrammar())
 	return cmd
 }
-
-// labGCPercent lets the memory of a lab grow to four times what it holds before
-// it is swept.
-const labGCPercent = 300
 
 func (a *labCommand) labUp() *cobra.Command {
 	var detach, real bool
@@ -55,26 +49,21 @@ that only stores settings. Soft-RoCE or Soft-iWARP replaces hardware RDMA. --rea
 Linux, root, QEMU and debootstrap. The first start builds the image, which takes some
 minutes.`,
 		RunE: a.out.does(func(ctx context.Context, _ []string) error {
-			if real {
-				if err := lab.Real(); err != nil {
-					return err
-				}
-			}
-			if detach {
-				return a.detach(ctx, real)
-			}
-			// Simulated shells leave a lot behind, and not much stays of it.
-			debug.SetGCPercent(labGCPercent)
 			m, err := a.project.load()
 			if err != nil {
 				return err
 			}
-			l, err := lab.Start(ctx, m, lab.Options{Dir: a.opts.dir, Log: a.out.stderr, Real: real, Lacks: shortOf(m, real).lines(m, a.opts.dir), Agents: a.fabric.agents.Open})
+			o := a.fabric.labOrder(m, a.opts.dir, real)
+			o.Lacks = shortOf(m, real).lines(m, a.opts.dir)
+			if detach {
+				return a.detach(ctx, o)
+			}
+			l, err := a.fabric.startLab(ctx, o, a.out.stderr)
 			if err != nil {
 				return err
 			}
-			a.labIsUp(l.State())
-			return l.Serve(ctx)
+			a.labIsUp(l.State)
+			return l.Wait(ctx)
 		}),
 	}
 	cmd.Flags().BoolVar(&detach, "detach", false, "run in the background")
@@ -87,59 +76,28 @@ func (a *labCommand) labIsUp(s *labctl.State) {
 		a.out.say("! " + text)
 	}
 	a.out.say(fmt.Sprintf("The lab is up: %s on loopback. Use it with --lab; stop it with: weft -C %s lab down", s.Describe(), a.opts.dir))
-	for _, w := range s.Without {
-		a.out.say("! " + w)
-	}
 }
 
 // eventLab is a device of the lab.
 const eventLab plan.EventType = "lab_device"
 
-// detach runs the lab in a process of its own and waits until it is up.
-func (a *labCommand) detach(ctx context.Context, real bool) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
+// detach starts a lab that runs on in the background.
+func (a *labCommand) detach(ctx context.Context, o labctl.Order) error {
 	log, err := labctl.CreateLog(a.opts.dir)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	args := []string{"-C", a.opts.dir}
-	for _, v := range a.opts.vars {
-		args = append(args, "--var", v)
-	}
-	for _, f := range a.opts.varFiles {
-		args = append(args, "--var-file", f)
-	}
-	args = append(args, "lab", "up")
-	if real {
-		args = append(args, "--real")
+	if o.Real {
 		fmt.Fprintf(a.out.stderr, "Guests are booting, which takes minutes; what happens is written to %s\n", log.Name())
 	}
-	cmd := exec.Command(self, args...)
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives this terminal
-	if err := cmd.Start(); err != nil {
+	o.Detached = true
+	l, err := a.fabric.startLab(ctx, o, log)
+	if err != nil {
 		return err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	for {
-		select {
-		case <-ended:
-			text, _ := os.ReadFile(log.Name())
-			return fmt.Errorf("the lab did not start:\n%s", strings.TrimSpace(string(text)))
-		case <-ctx.Done():
-			return errors.Join(ctx.Err(), cmd.Process.Signal(syscall.SIGTERM))
-		case <-time.After(50 * time.Millisecond):
-		}
-		if s, err := labctl.Running(a.opts.dir); err == nil && s != nil && s.PID == cmd.Process.Pid {
-			a.labIsUp(s)
-			return nil
-		}
-	}
+	a.labIsUp(l.State)
+	return l.Detach()
 }
 
 func (a *labCommand) labStatus() *cobra.Command {
@@ -244,7 +202,7 @@ func (a *labCommand) labStop() *cobra.Command {
 // noLab says what to do where the lab could not be asked. What it answered
 // speaks for itself.
 func (a *labCommand) noLab(err error) error {
-	if errors.As(err, new(*labctl.RefusedError)) {
+	if errors.As(err, new(*labctl.RefusedError)) || hint.Of(err) != "" {
 		return err
 	}
 	return hint.Wrap(err, "is the lab up? weft -C %s lab up --detach", a.opts.dir)

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"weft/internal/hint"
-	"weft/internal/lab"
 	"weft/internal/run"
 	"weft/internal/view"
 	"weft/inventory"
@@ -41,11 +40,6 @@ no RDMA and no external arrays. Storage then uses TCP, and connections to extern
 targets are left out, as the first line states. The end of the output lists the aspects
 that a rehearsal cannot test.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if real {
-				if err := lab.Real(); err != nil {
-					return err
-				}
-			}
 			c.opts.lab = true
 			c.out.begin(cmd)
 			m, err := c.project.load()
@@ -78,7 +72,7 @@ func (c *rehearseCommand) onTwin(ctx context.Context, m *inventory.Model, real b
 	if real && !c.opts.json { // guests boot for minutes
 		log = c.out.stderr
 	}
-	twin, err := lab.Start(ctx, m, lab.Options{Dir: dir, Log: log, Real: real, Agents: c.fabric.agents.Open})
+	twin, err := c.fabric.startLab(ctx, c.fabric.labOrder(m, dir, real), log)
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
@@ -98,7 +92,7 @@ func (c *rehearseCommand) onTwin(ctx context.Context, m *inventory.Model, real b
 		if len(m.Rollouts) > 0 {
 			applied = "every phase was applied, and no gate stopped it"
 		}
-		view.Rehearsed(c.out.stdout, c.out.style(c.out.stdout), twin.State().Describe(), applied, c.planner.rehearsal.unjudged(), c.planner.rehearsal.missing(), real)
+		view.Rehearsed(c.out.stdout, c.out.style(c.out.stdout), twin.State.Describe(), applied, c.planner.rehearsal.unjudged(), c.planner.rehearsal.missing(), real)
 	}
 	if lacks := c.planner.rehearsal.missing(); len(lacks) > 0 {
 		return &toldError{exitPartial, "partial: not measured: " + strings.Join(lacks, ", ")}

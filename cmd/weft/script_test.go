@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -26,7 +27,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(patient{m}, map[string]func(){"weft": promised, "weft-next": next, "ci": pipeline})
+	testscript.Main(patient{m}, map[string]func(){"weft": promised, "weft-lab": simulates, "weft-next": next, "ci": pipeline})
 }
 
 // patient has scripts run side by side: much of the time they wait for soaks and for counters.
@@ -49,6 +50,15 @@ func promised() {
 		code = 99
 	}
 	os.Exit(code)
+}
+
+// simulates is weft-lab. In scripts that have called labvcenter it is the program that this built.
+func simulates() {
+	if program := os.Getenv("LABVCENTER"); program != "" {
+		fmt.Fprintln(os.Stderr, syscall.Exec(program, os.Args, os.Environ()))
+		os.Exit(1)
+	}
+	os.Exit(labMain())
 }
 
 // next is the weft of another release: its agents are those of $NEXT.
@@ -76,6 +86,11 @@ func TestScript(t *testing.T) {
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("EXAMPLES", examples)
+			weft, err := exec.LookPath("weft")
+			if err != nil {
+				return err
+			}
+			e.Setenv("WEFT_PROGRAM", weft)
 			// Whatever a script leaves behind is stopped with it.
 			e.Defer(func() { stopLabs(e.WorkDir) })
 			pilot := filepath.Join(e.WorkDir, "pilot")

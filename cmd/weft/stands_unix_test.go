@@ -14,9 +14,14 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"weft/internal/lab"
 	"weft/internal/labctl"
 	"weft/modules/vcenter"
 )
+
+// labMain is weft-lab without the simulator of vCenter, whose library takes longer to start than
+// the rest of it.
+func labMain() int { return lab.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, nil) }
 
 // stands writes down all that the devices of a lab hold: each file of the servers by
 // the sum of what is in it, drives by when they were written, what switches and hosts of ESXi

@@ -10,24 +10,24 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"weft/internal/lab"
 )
 
-// labVCenter builds the program that simulates the vCenter of labs, beside the weft of
-// scripts. It is a process of its own, here too: its library takes longer to start than
-// weft, and scripts start weft thousands of times.
+// labVCenter builds weft-lab, which simulates vCenters as well, for the rest of the script. It is
+// built once a run.
 func labVCenter(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: labvcenter")
 	}
 	weft, err := exec.LookPath("weft")
 	ts.Check(err)
-	program := filepath.Join(filepath.Dir(weft), lab.VCenterProgram)
+	program := filepath.Join(filepath.Dir(weft), "built-weft-lab")
 	ts.Setenv("LABVCENTER", program)
+	if _, err := os.Stat(program); err == nil {
+		return
+	}
 	// Scripts may build it side by side: each moves a whole one to its place.
-	built := ts.MkAbs(lab.VCenterProgram)
-	cmd := exec.Command("go", "build", "-o", built, "weft/cmd/weft-lab-vcenter")
+	built := ts.MkAbs("built-weft-lab")
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", built, "weft/cmd/weft-lab") // the version is that of a test
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		ts.Fatalf("%v: %v\n%s", cmd, err, out)
@@ -50,7 +50,7 @@ func simVCenter(ts *testscript.TestScript, neg bool, args []string) {
 		name, pci, _ := strings.Cut(a, "=")
 		hosts = append(hosts, host{name, []string{pci}})
 	}
-	cmd := exec.Command(ts.Getenv("LABVCENTER"))
+	cmd := exec.Command(ts.Getenv("LABVCENTER"), "vcenter")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	ts.Check(err)

@@ -152,11 +152,11 @@ var may = map[string][]string{
 	"internal/discover": {"plan", "inventory", "modules/host", "modules/linux/...", "modules/vcenter", "switches", "internal/agent"},
 
 	// Programs.
-	"cmd/weft-target":      {"internal/nvme/...", "internal/agent"},
-	"cmd/weft-initiator":   {"internal/nvme/...", "internal/agent"},
-	"cmd/weft-lab-vcenter": {"internal/lab/simvcenter"},
+	"cmd/weft-target":    {"internal/nvme/...", "internal/agent"},
+	"cmd/weft-initiator": {"internal/nvme/...", "internal/agent"},
+	"cmd/weft-lab":       {"internal/lab", "internal/lab/simvcenter", "internal/labctl"},
 	"cmd/weft": {"plan", "plan/rollout", "inventory/...", "modules/...", "switches", "switches/systems", "internal/remote/...", "internal/agent", "internal/bundle",
-		"internal/run", "internal/discover", "internal/store/...", "internal/hub", "internal/page", "internal/prove", "internal/view", "internal/report", "internal/review", "internal/doctor", "internal/graph", "internal/lab", "internal/labctl", "internal/sshsig", "internal/approve", "internal/flock", "examples"},
+		"internal/run", "internal/discover", "internal/store/...", "internal/hub", "internal/page", "internal/prove", "internal/view", "internal/report", "internal/review", "internal/doctor", "internal/graph", "internal/labctl", "internal/sshsig", "internal/approve", "internal/flock", "examples"},
 
 	"internal/arch": {},
 }

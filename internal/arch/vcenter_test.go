@@ -2,19 +2,18 @@ package arch
 
 import (
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 )
 
-// TestVCenterLibrary: what speaks to vCenter is large, and stands in one package; what
-// simulates it is larger, and in a program of its own.
+// TestVCenterLibrary: one package uses the large client library of vCenter, and only weft-lab
+// its larger simulator. weft and its agents link no simulator at all.
 func TestVCenterLibrary(t *testing.T) {
 	out, err := exec.Command("go", "list", "-e", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "weft/...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	const library, simulator, program = "github.com/vmware/govmomi", "weft/internal/lab/simvcenter", "weft/cmd/weft-lab-vcenter"
+	const library, simulator, program = "github.com/vmware/govmomi", "weft/internal/lab/simvcenter", "weft/cmd/weft-lab"
 	for line := range strings.Lines(string(out)) {
 		f := strings.Fields(line)
 		for _, imp := range f[1:] {
@@ -28,8 +27,10 @@ func TestVCenterLibrary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slices.Contains(strings.Fields(string(deps)), library+"/simulator") {
-			t.Errorf("%s links the simulator", weft)
+		for _, dep := range strings.Fields(string(deps)) {
+			if dep == library+"/simulator" || dep == "weft/internal/lab" || strings.HasPrefix(dep, "weft/internal/lab/") {
+				t.Errorf("%s links %s", weft, dep)
+			}
 		}
 	}
 }

@@ -24,13 +24,12 @@ import (
 
 // Options are how a lab is started.
 type Options struct {
-	Dir   string    // the directory of the HCL files
-	Log   io.Writer // told what happens, a line each; nil: nobody
-	Real  bool      // servers are guests with real kernels; switches are simulated
-	Lacks []string  // of its state
-	// Agents gives the executable of an agent for a platform, and its SHA-256; nil: there
-	// are none.
-	Agents func(goos, goarch, name string) (exe []byte, sum string, err error)
+	Dir     string          // the directory of the HCL files
+	Log     io.Writer       // told what happens, a line each; nil: nobody
+	Real    bool            // servers are guests with real kernels; switches are simulated
+	Lacks   []string        // of its state
+	StandIn *labctl.StandIn // nil: no server runs Windows
+	VCenter []string        // command that simulates a vCenter; none: no vCenter is simulated
 }
 
 // A Lab is a running twin.
@@ -40,12 +39,11 @@ type Lab struct {
 	key      ssh.Signer // of everybody who logs in
 	devices  []*device
 	vcenters []*vcenter
-	without  []string  // of its state
 	lacks    []string  // of its state
 	guests   io.Closer // ends the guests; nil: there are none
 	network  *simserver.Network
 	control  *control
-	agents   func(goos, goarch, name string) ([]byte, string, error)
+	standIn  *labctl.StandIn
 	state    labctl.State
 
 	stop    context.CancelFunc // ends the devices' SSH servers
@@ -61,13 +59,14 @@ type Lab struct {
 //
 // The lab runs until Stop; ctx is for starting only.
 func Start(ctx context.Context, m *inventory.Model, o Options) (_ *Lab, err error) {
-	l := &Lab{place: place{labctl.At(o.Dir)}, log: &logger{w: o.Log}, agents: o.Agents, lacks: o.Lacks, quit: make(chan struct{})}
-	if err := l.place.Lock(); err != nil {
-		if running, rerr := labctl.Running(o.Dir); rerr == nil && running != nil {
-			err = hint.Wrap(fmt.Errorf("a lab is up for this directory already, since %s (process %d)",
-				running.Started.Format(time.TimeOnly), running.PID), "use it with --lab, or stop it first: weft -C %s lab down", o.Dir)
+	if o.Real {
+		if err := missingForGuests(); err != nil {
+			return nil, err
 		}
-		return nil, err
+	}
+	l := &Lab{place: place{labctl.At(o.Dir)}, log: &logger{w: o.Log}, standIn: o.StandIn, lacks: o.Lacks, quit: make(chan struct{})}
+	if err := l.place.Lock(); err != nil {
+		return nil, taken(o.Dir, err)
 	}
 	defer func() {
 		if err != nil {
@@ -91,24 +90,21 @@ func Start(ctx context.Context, m *inventory.Model, o Options) (_ *Lab, err erro
 	l.network.Way, l.network.Moved = t.way, t.moved
 	running, cancel := context.WithCancel(context.Background())
 	l.stop = cancel
-	if err := l.build(ctx, running, t); err != nil {
-		return nil, err
-	}
-	servers := l.buildServers
-	if o.Real {
-		servers = func(ctx, _ context.Context, _ []serverSpec) error { return l.boot(ctx, m, t) }
-	}
-	if err := servers(ctx, running, t.servers); err != nil {
-		return nil, err
-	}
-	if err := l.buildESXi(ctx, running, t.esxi); err != nil {
-		return nil, err
-	}
-	if err := l.buildWindows(ctx, running, t.windows); err != nil {
-		return nil, err
-	}
-	if err := l.buildVCenters(ctx, t.vcenters); err != nil {
-		return nil, err
+	for _, build := range []func() error{
+		func() error { return l.build(ctx, running, t) }, // first, because servers ask switches for paths
+		func() error {
+			if o.Real {
+				return l.boot(ctx, m, t)
+			}
+			return l.buildServers(ctx, running, t.servers)
+		},
+		func() error { return l.buildESXi(ctx, running, t.esxi) },
+		func() error { return l.buildWindows(ctx, running, t.windows) },
+		func() error { return l.buildVCenters(ctx, o.VCenter, t.vcenters) },
+	} {
+		if err := build(); err != nil {
+			return nil, err
+		}
 	}
 	if l.control, err = newControl(l); err != nil {
 		return nil, err
@@ -121,9 +117,20 @@ func Start(ctx context.Context, m *inventory.Model, o Options) (_ *Lab, err erro
 	return l, nil
 }
 
+// taken is the reason for which the folder of a directory could not be locked.
+func taken(dir string, err error) error {
+	switch s, unfit := labctl.Running(dir); {
+	case unfit != nil:
+		return unfit
+	case s != nil:
+		return hint.Wrap(fmt.Errorf("a lab is up for this directory already, since %s (process %d)",
+			s.Started.Format(time.TimeOnly), s.PID), "use it with --lab, or stop it first: weft -C %s lab down", dir)
+	}
+	return err
+}
+
 // build starts the switches of the twin.
 func (l *Lab) build(ctx, running context.Context, t *twin) error {
-	// The switches first: servers ask for the ways between them.
 	for _, spec := range t.switches {
 		spec.spec.Stations = l.stations(t, spec.name)
 		sw := simswitch.New(spec.spec)
@@ -223,7 +230,7 @@ func (l *Lab) shutdown() error {
 func (l *Lab) wanted() { l.ask.Do(func() { close(l.quit) }) }
 
 func (l *Lab) describe() labctl.State {
-	s := labctl.State{Warning: labctl.Warning, Version: labctl.Version(), PID: os.Getpid(), Started: time.Now(), Control: l.control.addr(), Token: l.control.token, Without: l.without, Lacks: l.lacks}
+	s := labctl.State{Warning: labctl.Warning, Version: labctl.Version(), PID: os.Getpid(), Started: time.Now(), Control: l.control.addr(), Token: l.control.token, Lacks: l.lacks}
 	for _, d := range l.devices {
 		s.Devices = append(s.Devices, labctl.Device{Name: d.name, Kind: d.kind, Block: d.addr, Address: d.address(), User: d.user, Login: cmp.Or(d.login, d.user)})
 	}

@@ -36,6 +36,5 @@ func (l *Lab) boot(ctx context.Context, m *inventory.Model, t *twin) error {
 	return nil
 }
 
-// Real says why guests with real kernels cannot run on this machine; nil: they
-// can.
-func Real() error { return guest.Missing() }
+// missingForGuests is why guests with real kernels cannot run on this machine; nil: they can.
+func missingForGuests() error { return guest.Missing() }

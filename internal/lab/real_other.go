@@ -10,9 +10,9 @@ import (
 )
 
 // boot says that there are no guests here.
-func (l *Lab) boot(context.Context, *inventory.Model, *twin) error { return Real() }
+func (l *Lab) boot(context.Context, *inventory.Model, *twin) error { return missingForGuests() }
 
-// Real says why guests with real kernels cannot run on this machine.
-func Real() error {
+// missingForGuests is why guests with real kernels cannot run on this machine.
+func missingForGuests() error {
 	return errors.New("guests with real kernels run on Linux only")
 }

@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -147,26 +145,13 @@ func newVMs(m *inventory.Model, v *inventory.VCenter) (list []vcenterVM) {
 	return list
 }
 
-// buildVCenters starts the vCenters of the twin. Without their program there are none, and
-// who asks for one is told so.
-func (l *Lab) buildVCenters(ctx context.Context, specs []*vcenterSpec) error {
-	if len(specs) == 0 {
-		return nil
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	program := filepath.Join(filepath.Dir(self), VCenterProgram)
-	if _, err := os.Stat(program); err != nil {
-		for _, s := range specs {
-			l.without = append(l.without, fmt.Sprintf("%s is not simulated: %s is not there (make labvcenter), which has to be before the lab starts", s.addr, program))
-		}
-		l.log.say("%s", strings.Join(l.without, "\n"))
-		return nil
-	}
+// buildVCenters starts the vCenters of the twin, each a process of command.
+func (l *Lab) buildVCenters(ctx context.Context, command []string, specs []*vcenterSpec) error {
 	for _, s := range specs {
-		v, err := startVCenter(ctx, program, s, l.attach)
+		if len(command) == 0 {
+			return fmt.Errorf("%s: this program simulates no vCenter", s.addr)
+		}
+		v, err := startVCenter(ctx, command, s, l.attach)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.addr, err)
 		}
@@ -175,8 +160,8 @@ func (l *Lab) buildVCenters(ctx context.Context, specs []*vcenterSpec) error {
 	return nil
 }
 
-func startVCenter(ctx context.Context, program string, s *vcenterSpec, attach func(vcenterEvent)) (*vcenter, error) {
-	cmd := exec.Command(program)
+func startVCenter(ctx context.Context, command []string, s *vcenterSpec, attach func(vcenterEvent)) (*vcenter, error) {
+	cmd := exec.Command(command[0], command[1:]...)
 	var said strings.Builder
 	cmd.Stderr = &said
 	in, err := cmd.StdinPipe()
@@ -203,7 +188,7 @@ func startVCenter(ctx context.Context, program string, s *vcenterSpec, attach fu
 	}
 	if err != nil {
 		v.close()
-		return nil, errors.Join(ctx.Err(), fmt.Errorf("%s did not start: %w: %s", VCenterProgram, err, strings.TrimSpace(said.String())))
+		return nil, errors.Join(ctx.Err(), fmt.Errorf("the simulator did not start: %w: %s", err, strings.TrimSpace(said.String())))
 	}
 	v.device = labctl.Device{Name: s.host, Kind: "vcenter", Block: s.addr, Address: fmt.Sprintf("%s:%d", answer.Host, answer.Port), User: s.User, SHA256: answer.SHA256}
 	v.heard = make(chan struct{})

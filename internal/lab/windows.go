@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 
 	"weft/internal/lab/simserver"
@@ -48,7 +47,7 @@ func newWindows(m *inventory.Model, s *inventory.Server, cards map[*inventory.RN
 // buildWindows starts the Windows hosts of the twin.
 func (l *Lab) buildWindows(ctx, running context.Context, specs []windowsSpec) error {
 	for _, s := range specs {
-		s.spec.Probe = l.standIn(s.spec)
+		s.spec.Probe = l.runProbe(s.spec)
 		h, err := simwindows.New(s.spec)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.addr, err)
@@ -65,37 +64,34 @@ func (l *Lab) buildWindows(ctx, running context.Context, specs []windowsSpec) er
 // probeName is the one agent that runs on Windows.
 const probeName = "weft-initiator"
 
-// standIn runs weft-initiator for a Windows host: SIMULATED, as what runs is the program of
-// the same weft for the machine that the lab runs on. Any other program is refused.
-func (l *Lab) standIn(spec simwindows.Spec) func(context.Context, []byte, []string, []byte) ([]byte, []byte, int, error) {
+// runProbe runs weft-initiator for a Windows host: SIMULATED, as the program that runs is the
+// one of the same weft for the machine of the lab. Any other program is refused.
+func (l *Lab) runProbe(spec simwindows.Spec) func(context.Context, []byte, []string, []byte) ([]byte, []byte, int, error) {
 	dir, bad := filepath.Abs(l.place.Root(spec.Name))
-	name := filepath.Join(dir, probeName)
+	name := filepath.Join(dir, "weft-initiator")
 	install := sync.OnceValue(func() error {
-		if bad != nil {
-			return bad
-		}
-		exe, _, err := l.agents(runtime.GOOS, runtime.GOARCH, probeName)
+		err := bad
 		if err == nil {
 			err = os.MkdirAll(dir, 0o700)
 		}
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(name, exe, 0o700)
+		return os.WriteFile(name, l.standIn.Exe, 0o700)
 	})
 	of := simserver.Stranger{Name: spec.Name, Dir: dir, Exe: name}
 	return func(ctx context.Context, exe []byte, args []string, input []byte) (stdout, stderr []byte, code int, err error) {
-		if l.agents == nil {
-			return nil, nil, 0, errors.New("this lab has no agents to stand in for those of Windows")
+		switch {
+		case l.standIn == nil:
+			err = errors.New("this lab has no agents to stand in for those of Windows")
+		case l.standIn.Missing != "":
+			err = errors.New(l.standIn.Missing)
+		case l.standIn.For != fmt.Sprintf("%x", sha256.Sum256(exe)):
+			err = errors.New("this SIMULATED host runs no program but weft-initiator of the weft that started the lab")
+		default:
+			err = install()
 		}
-		_, sum, err := l.agents(simwindows.System, "amd64", probeName) // the lab names systems as Go does
 		if err != nil {
-			return nil, nil, 0, err
-		}
-		if sum != fmt.Sprintf("%x", sha256.Sum256(exe)) {
-			return nil, nil, 0, errors.New("this SIMULATED host runs no program but " + probeName + " of the weft that the lab is of")
-		}
-		if err := install(); err != nil {
 			return nil, nil, 0, err
 		}
 		asking := of

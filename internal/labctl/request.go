@@ -54,7 +54,10 @@ func Running(dir string) (*State, error) {
 	if err != nil || r.PID != s.PID {
 		return nil, nil
 	}
-	return s, s.sameVersion(dir)
+	if err := s.sameVersion(dir); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // sameVersion refuses a lab of another version than this program.

@@ -25,8 +25,7 @@ type State struct {
 	Control string    `json:"control"` // address on loopback that takes requests
 	Token   string    `json:"token"`   // secret that every request carries
 	Devices []Device  `json:"devices"`
-	Without []string  `json:"without,omitempty"` // described and not simulated, each with the reason
-	Lacks   []string  `json:"lacks,omitempty"`   // what the files need and no simulated lab has, for people
+	Lacks   []string  `json:"lacks,omitempty"` // what the files need and no simulated lab has, for people
 }
 
 // Device is one device of a lab.
