@@ -4,6 +4,8 @@ import (
 	"errors"
 	"maps"
 	"slices"
+
+	"weft/internal/slice"
 )
 
 // Part is the plan of some of the steps, which keep their order. A step in it
@@ -86,10 +88,11 @@ func (p *Plan) Drifted() int {
 	for _, r := range p.Refusals {
 		ids[r.ID] = true
 	}
-	for _, l := range p.Left {
-		if l.Drift {
-			ids[l.ID] = true
-		}
-	}
-	return len(ids)
+	return len(ids) + len(p.Failing())
+}
+
+// Failing are the resources that are as weft applied them, and do not give hosts any more
+// what they are for.
+func (p *Plan) Failing() []LeftAlone {
+	return slice.Filter(p.Left, func(l LeftAlone) bool { return l.Drift })
 }

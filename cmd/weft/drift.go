@@ -63,7 +63,7 @@ func (c *driftCommand) drift(ctx context.Context, f planFlags) error {
 		return &quietError{incomplete(made.Incomplete())}
 	case made.Drifted() > 0:
 		c.out.emit(plan.Event{Type: plan.EventDiagnostic, Level: "warn", Message: fmt.Sprintf("%d resources have drifted", made.Drifted()),
-			Data: map[string]any{"drifted": made.Drifted(), "refused": len(made.Refusals), "conflicts": len(apart)}})
+			Data: map[string]any{"drifted": made.Drifted(), "without_effect": len(made.Failing()), "refused": len(made.Refusals), "conflicts": len(apart)}})
 		return &quietError{exitChanges}
 	}
 	return nil

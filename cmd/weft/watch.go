@@ -44,7 +44,8 @@ func (wat *watchCommand) command() *cobra.Command {
 		Use: "watch [VALIDATION…]", Short: "Repeat measurements of the fabric",
 		Long: `watch repeats validations and judges the growth of counters since the previous sample,
 until it is interrupted or after --count samples. Without names it runs all validations
-with counters. A validation with a probe is measured in every sample.
+with counters. A validation with a probe is measured in every sample, and the marks and
+queues of its reads are judged (path.marked, path.classified).
 
 --ui shows a board on a terminal. It has graphs of the last samples of each plane (p99 if
 a validation reads, throughput, pauses, drops), the slowest pairs, and everything that
@@ -127,7 +128,7 @@ func (wat *watchCommand) watch(ctx context.Context, p *run.Site, names []string,
 		if configuration != nil && time.Since(configuration.Time) >= rereadEvery {
 			configuration = nil
 		}
-		res, err := p.Measure(ctx, prove.Input{Names: names, Configuration: configuration, Since: since, Allow: how.allow})
+		res, err := p.Measure(ctx, prove.Input{Names: names, Configuration: configuration, Since: since, Allow: how.allow, Marks: true})
 		if ctx.Err() != nil {
 			break
 		}

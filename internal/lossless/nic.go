@@ -95,8 +95,21 @@ func shares(f *inventory.Fabric, n host.NICReading) (out []Finding) {
 			}
 			out = append(out, Finding{Aspect: ETS, Class: c.Name, Is: is, Want: share(want)})
 		}
+		if with := beside(c, n.Classes); len(with) > 0 {
+			out = append(out, Finding{Aspect: ETS, Class: c.Name, Is: fmt.Sprintf("in traffic class %d together with priority %s", tc, traffic.Ranges(with)), Want: "a traffic class of its own"})
+		}
 	}
 	return out
+}
+
+// beside are the other priorities in the traffic class of a lossless class.
+func beside(c *inventory.TrafficClass, of *[traffic.Priorities]int) (list []int) {
+	for p, tc := range of {
+		if c.PFC && p != c.Priority && tc == of[c.Priority] {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 func share(percent int) string {

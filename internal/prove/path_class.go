@@ -46,10 +46,7 @@ func (r *run) reached(l leg) bool {
 	})
 }
 
-// atGate leaves out what is inconclusive because a rollout has not come to some hop. Outside of
-// rollouts, as in watch, counters of single ticks decide nothing.
+// atGate leaves out what is inconclusive because a rollout has not come to some hop.
 func (r *run) atGate(list []Judgement) []Judgement {
-	return slices.DeleteFunc(list, func(j Judgement) bool {
-		return j.Verdict == Inconclusive && !j.unread && (j.early || r.in.Ready == nil)
-	})
+	return slices.DeleteFunc(list, func(j Judgement) bool { return j.Verdict == Inconclusive && !j.unread && j.early })
 }

@@ -168,6 +168,10 @@ func TestClassified(t *testing.T) {
 			t.Errorf("at a gate before %q: %v", ready, got)
 		}
 	}
+	// Without a rollout, as at a tick of watch, what is inconclusive stays.
+	if got := verdictsOf((&run{}).atGate(slices.Clone(js))); got["classified inconclusive"] != 4 || got["classified pass"] != 4 {
+		t.Errorf("without a rollout: %v", got)
+	}
 	js = judged(false, func(c *Counter, n *uint64) {
 		if c.Device == "switch.b" {
 			*n = 1

@@ -145,6 +145,9 @@ type Input struct {
 	// judges what that tells, and what no rollout may make, such as drops of
 	// a lossless class: where it tells nothing, nobody has asked.
 	Classes bool
+	// Marks proves the marks and queues of what is measured anyway and no more, as watch does
+	// at each tick.
+	Marks bool
 	// Throughput also measures how much goes over every pair and plane.
 	Throughput bool
 	// Compare also measures RDMA, TCP and the storage itself in turn at every pair, whether
@@ -227,7 +230,7 @@ func (r *run) prove(ctx context.Context, validations []*inventory.Validation, fl
 	in := r.in
 	before := r.served(ctx, flows)
 	res := new(Result)
-	counting := in.Path || in.Classes && len(flows) > 0 || slices.ContainsFunc(validations, counts)
+	counting := in.Path || (in.Classes || in.Marks) && len(flows) > 0 || slices.ContainsFunc(validations, counts)
 	if res.Before = in.Since; counting && in.Since == nil {
 		res.Before = r.read(ctx)
 	}
@@ -313,7 +316,7 @@ func (r *run) judgePaths(ctx context.Context, res *Result, validations []*invent
 		res.Judgements = append(res.Judgements, r.jumbo(ctx, slices.DeleteFunc(slices.Clone(ways), func(l leg) bool { return r.witness(l.from.Server) != nil }))...)
 		res.Judgements = append(res.Judgements, r.classified(res, ways)...)
 	}
-	if in.Classes && !in.Path && res.After != nil {
+	if (in.Classes || in.Marks) && !in.Path && res.After != nil {
 		res.Judgements = append(res.Judgements, r.atGate(r.classified(res, ways))...)
 	}
 	if in.Classes && res.After != nil {

@@ -83,10 +83,27 @@ func Drift(w io.Writer, p *plan.Plan, pending int, apart []plan.Refusal, o Optio
 		fmt.Fprintf(w, "\n%s\n", o.dress(bold, "Conflicts over what weft has not applied"))
 		refusals(w, apart, "cannot be applied", o.Style)
 	}
-	leftAlone(w, p.Left, o.Style)
-	sum := fmt.Sprintf("Drift: %s changed since weft applied it.", text.Count(p.Drifted(), "resource was", "resources were"))
-	if p.Drifted() == 0 && len(p.Unreachable()) == 0 {
+	failing := p.Failing()
+	listLeft(w, "In place, but without effect", failing, o.Style)
+	leftAlone(w, slice.Filter(p.Left, func(l plan.LeftAlone) bool { return !l.Drift }), o.Style)
+	fmt.Fprintf(w, "\n%s\n", o.dress(bold, driftSum(p, pending, len(failing), len(apart))))
+}
+
+// driftSum is a drift in one line.
+func driftSum(p *plan.Plan, pending, failing, apart int) string {
+	var parts []string
+	if changed := p.Drifted() - failing; changed > 0 {
+		parts = append(parts, text.Count(changed, "resource was changed since weft applied it", "resources were changed since weft applied them"))
+	}
+	if failing > 0 {
+		parts = append(parts, text.Count(failing, "resource is as weft applied it and no longer gives hosts storage", "resources are as weft applied them and no longer give hosts storage"))
+	}
+	sum := "Drift: " + strings.Join(parts, "; ") + "."
+	switch {
+	case len(parts) == 0 && len(p.Unreachable()) == 0:
 		sum = "No drift: what weft applied is as it was applied."
+	case len(parts) == 0:
+		sum = "No drift on the devices that were read."
 	}
 	if lost := len(p.Unreachable()); lost > 0 {
 		sum += fmt.Sprintf(" %s not read: its drift is unknown.", text.Count(lost, "device was", "devices were"))
@@ -94,10 +111,10 @@ func Drift(w io.Writer, p *plan.Plan, pending int, apart []plan.Refusal, o Optio
 	if pending > 0 {
 		sum += fmt.Sprintf(" %s declared and not applied yet: see weft plan.", text.Count(pending, "change is", "changes are"))
 	}
-	if len(apart) > 0 {
-		sum += fmt.Sprintf(" %s over what weft has not applied.", text.Count(len(apart), "conflict", "conflicts"))
+	if apart > 0 {
+		sum += fmt.Sprintf(" %s over what weft has not applied.", text.Count(apart, "conflict", "conflicts"))
 	}
-	fmt.Fprintf(w, "\n%s\n", o.dress(bold, sum))
+	return sum
 }
 
 // turned are steps in the direction in which the device was changed: from what weft applied
@@ -266,11 +283,14 @@ func adviceBelow(w io.Writer, hint string) {
 	}
 }
 
-func leftAlone(w io.Writer, list []plan.LeftAlone, s Style) {
+func leftAlone(w io.Writer, list []plan.LeftAlone, s Style) { listLeft(w, "Left alone", list, s) }
+
+// listLeft lists resources that are left alone below a heading.
+func listLeft(w io.Writer, heading string, list []plan.LeftAlone, s Style) {
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\n%s\n", s.dress(bold, "Left alone"))
+	fmt.Fprintf(w, "\n%s\n", s.dress(bold, heading))
 	for len(list) > 0 {
 		first := list[0]
 		same := func(l plan.LeftAlone) bool { return l.Text == first.Text && l.ID.Kind == first.ID.Kind }
