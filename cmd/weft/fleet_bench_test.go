@@ -119,25 +119,28 @@ func (f *fleet) remember() error {
 	return os.WriteFile(filepath.Join(dir, "ledger.json"), text, 0o600)
 }
 
-// weftBinary is this test, called weft.
+// weftBinary is this test, called weft, with its weft-lab beside it.
 func weftBinary(tb testing.TB) string {
 	tb.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	name := filepath.Join(tb.TempDir(), "weft")
-	if os.Link(self, name) == nil {
-		return name
+	dir := tb.TempDir()
+	for _, name := range []string{"weft", "weft-lab"} {
+		name = filepath.Join(dir, name)
+		if os.Link(self, name) == nil {
+			continue
+		}
+		raw, err := os.ReadFile(self)
+		if err == nil {
+			err = os.WriteFile(name, raw, 0o755)
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
 	}
-	raw, err := os.ReadFile(self)
-	if err == nil {
-		err = os.WriteFile(name, raw, 0o755)
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return name
+	return filepath.Join(dir, "weft")
 }
 
 // A cost is what a process took.
