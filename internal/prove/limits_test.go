@@ -56,8 +56,8 @@ func TestLimitsOfObservedValues(t *testing.T) {
 		{"beyond the baseline", byBaseline, 0, 122 * time.Microsecond, kept(rowOf(a, 70*time.Microsecond), rowOf(b, 100*time.Microsecond)), Fail, ""},
 		{"no baseline", byBaseline, 0, time.Nanosecond, nil, Inconclusive, "there is no baseline"},
 		{"a baseline of another pair", byBaseline, 0, time.Nanosecond, kept(rowOf(a, time.Second)), Inconclusive, `does not know server.cn["b"]`},
-		{"a size of nobody", `"${validation.v.baseline["8KiB"].p99}us"`, 0, time.Nanosecond, kept(rowOf(a, time.Second), rowOf(b, time.Second)), Inconclusive, "max cannot be computed"},
-		{"what the baseline does not tell", `"${validation.v.baseline["4KiB"].added_p99}us"`, 0, time.Nanosecond, kept(rowOf(a, time.Second), rowOf(b, time.Second)), Inconclusive, "max cannot be computed"},
+		{"a size of nobody", `"${validation.v.baseline["8KiB"].p99}us"`, 0, time.Nanosecond, kept(rowOf(a, time.Second), rowOf(b, time.Second)), Inconclusive, "max cannot be evaluated"},
+		{"what the baseline does not tell", `"${validation.v.baseline["4KiB"].added_p99}us"`, 0, time.Nanosecond, kept(rowOf(a, time.Second), rowOf(b, time.Second)), Inconclusive, "max cannot be evaluated"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			files := attachedFiles + "validation \"v\" {\n  probe = \"nvme-read\"\n  metric \"p99\" { max = " + test.max + " }\n}\n"

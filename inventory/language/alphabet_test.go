@@ -348,7 +348,7 @@ func TestHostWithAPort(t *testing.T) {
 		"st1": false, "st1.example.net": false, "10.0.0.1": false, "2001:db8::1": false, "[2001:db8::1]": false, "fe80::1%eth0": false,
 		"st1:22": true, "10.0.0.1:2222": true, "[2001:db8::1]:22": true,
 	} {
-		if err := CheckHost(text); (err != nil) != port || port && !strings.Contains(err.Error(), "a port stands in the connection") {
+		if err := CheckHost(text); (err != nil) != port || port && !strings.Contains(err.Error(), "set a port in the connection") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

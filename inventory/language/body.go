@@ -63,12 +63,12 @@ func (e *evaluator) newBody(s *schema, src *hclsyntax.Body, header hcl.Range, wh
 			b.broken = true
 		}
 		if b.attrs[name] == nil && !b.meant[name] {
-			e.report(problem.New(problem.Missing, header, what+" lacks "+name, "The attribute %s is needed: %s.", name, s.attrs[name].takes.name))
+			e.report(problem.New(problem.Missing, header, what+" lacks "+name, "The attribute %s is required: %s.", name, s.attrs[name].takes.name))
 		}
 	}
 	for _, kind := range s.neededBlocks {
 		if !slices.ContainsFunc(b.blocks, func(c *bodyBlock) bool { return c.kind == kind }) && !b.meant[kind] {
-			e.report(problem.New(problem.Missing, header, what+" lacks "+kind, "At least one block %s is needed.", kind))
+			e.report(problem.New(problem.Missing, header, what+" lacks "+kind, "At least one block %s is required.", kind))
 		}
 	}
 	return b
@@ -85,14 +85,14 @@ func (e *evaluator) takeAttr(b *body, a *hclsyntax.Attribute, what string) bool 
 			"In %s, %s is a block: write %s { … } without an equals sign.", what, a.Name, a.Name))
 	case known && !spec.written():
 		e.report(problem.New(problem.Attribute, a.NameRange, a.Name+" cannot be set",
-			"weft finds out %s by itself.", a.Name))
+			"weft determines %s itself.", a.Name))
 	case !known && b.schema.attrs != nil && otherWayOf(a.Name) != nil:
 		e.report(problem.Within(otherWayOf(a.Name).at(a.NameRange), a.SrcRange))
 	case !known && b.schema.attrs != nil && keeps(a.Name):
 		e.report(keepsNothing(a, what))
 	case !known && b.schema.attrs != nil:
 		e.report(problem.New(problem.Attribute, a.NameRange, what+" has no attribute "+a.Name,
-			"%s is not a word that belongs here.%s", a.Name, e.didYouMean(a.Name, slices.Values(b.schema.words()))))
+			"%s is not supported here.%s", a.Name, e.didYouMean(a.Name, slices.Values(b.schema.words()))))
 	default:
 		if !spec.raw {
 			a.Expr = e.lazy(a.Expr)
@@ -165,7 +165,7 @@ func (e *evaluator) takeBlock(b *body, block *hclsyntax.Block, what string, last
 		return false
 	case !known:
 		e.report(problem.New(problem.Block, block.DefRange(), what+" has no block "+block.Type,
-			"%s is not a word that belongs here.%s", block.Type, e.didYouMean(block.Type, slices.Values(b.schema.words()))))
+			"%s is not supported here.%s", block.Type, e.didYouMean(block.Type, slices.Values(b.schema.words()))))
 		return false
 	}
 	if !e.checkLabels(block, spec.label) {
@@ -186,7 +186,7 @@ func (e *evaluator) takeBlock(b *body, block *hclsyntax.Block, what string, last
 		child.place = other.place + 1
 	default:
 		e.report(problem.New(problem.Twice, child.header, "a second "+blockName(child.kind, child.label),
-			"%s was already written at %s.", blockName(child.kind, child.label), problem.Where(other.header)))
+			"%s is already declared at %s.", blockName(child.kind, child.label), problem.Where(other.header)))
 		return false
 	}
 	last[id] = child
@@ -248,15 +248,15 @@ func (e *evaluator) checkLabels(block *hclsyntax.Block, label string) bool {
 	case len(block.Labels) == 0:
 		e.report(problem.New(problem.Labels, block.DefRange(), block.Type+" lacks its "+label, "Write %s \"%s\" { … }.", block.Type, label))
 	default:
-		e.report(problem.New(problem.Labels, block.DefRange(), block.Type+" has too many labels", "It takes one: %s \"%s\" { … }.", block.Type, label))
+		e.report(problem.New(problem.Labels, block.DefRange(), block.Type+" has too many labels", "It takes one label: %s \"%s\" { … }.", block.Type, label))
 	}
 	return false
 }
 
 // later says that a word belongs to the language but nothing acts on it yet.
 func later(rng hcl.Range, word string) *hcl.Diagnostic {
-	return problem.New(problem.Later, rng, word+": described, not yet managed",
-		"weft knows this word, but nothing acts on it yet. Remove it to go on.")
+	return problem.New(problem.Later, rng, word+": not yet managed",
+		"weft recognises this word but cannot manage it yet: remove it.")
 }
 
 // blockName is how messages call a block.

@@ -324,8 +324,8 @@ func (b *builder) outputs(m *module) {
 			out.Value = &bound{a.Expr, m.scope}
 			v := b.tryOut(out.Value)
 			if v.ContainsMarked() && !out.Sensitive {
-				b.report(problem.Within(problem.New(problem.Shown, a.NameRange, "a sensitive value is shown here",
-					"output.%s uses a sensitive value. Give it sensitive = true.", d.name), a.NameRange))
+				b.report(problem.Within(problem.New(problem.Shown, a.NameRange, "sensitive value would be shown",
+					"output.%s uses a sensitive value: set sensitive = true.", d.name), a.NameRange))
 			}
 		}
 		if m.call == nil {

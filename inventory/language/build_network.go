@@ -117,7 +117,7 @@ func (b *builder) leaf(o *object) {
 func (b *builder) needsManaged(o *object, name, what string) {
 	if v := b.attr(o, name); v.IsKnown() && v.IsNull() && !o.body.meant[name] {
 		b.report(problem.New(problem.Missing, *o.header, o.addr+" lacks "+name,
-			"weft configures this switch and needs its %s: %s. One that it shall not touch, as all on InfiniBand, says unmanaged = true and needs neither os nor host.",
+			"weft configures this switch and needs its %s: %s. For a switch that weft must not change, such as an InfiniBand switch, set unmanaged = true; it needs neither os nor host.",
 			name, what))
 	}
 }

@@ -65,11 +65,11 @@ func (b *builder) selectWord(word string, at hcl.Range) ([]*object, *hcl.Diagnos
 	_, err := path.Match(pattern, "")
 	switch {
 	case !isLabel:
-		return nil, problem.New(problem.Value, at, "not a selection",
+		return nil, problem.New(problem.Value, at, "invalid selection",
 			`select takes references such as switch.leaf-a, labels such as "@role=storage", or, in a phase, "remaining"; %q is neither.`, word)
 	case !whole || key == "" || pattern == "" || err != nil:
-		return nil, problem.New(problem.Value, at, "not a label",
-			`%q is not of the form "@KEY=VALUE". A * in VALUE stands for any characters, a ? for one.`, word)
+		return nil, problem.New(problem.Value, at, "invalid label",
+			`%q does not have the form "@KEY=VALUE". In VALUE, * matches any characters and ? matches one.`, word)
 	}
 	var found []*object
 	values := map[string]bool{}
@@ -86,7 +86,7 @@ func (b *builder) selectWord(word string, at hcl.Range) ([]*object, *hcl.Diagnos
 	if len(found) > 0 || slices.ContainsFunc(b.servers, func(s *object) bool { return !b.attr(s, "labels").IsKnown() }) {
 		return found, nil
 	}
-	return nil, problem.New(problem.Select, at, "nothing is selected", "No server has a label %s that is %s.%s", key, pattern,
+	return nil, problem.New(problem.Select, at, "empty selection", "No server has a label %s with the value %s.%s", key, pattern,
 		b.didYouMean(pattern, maps.Keys(values)))
 }
 

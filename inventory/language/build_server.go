@@ -98,11 +98,11 @@ func (b *builder) command(o *object) *inventory.Command {
 	case creates == nil && unless == nil && o.body.broken: // one of them may be misspelt
 	case creates == nil && unless == nil:
 		b.report(problem.New(problem.Missing, *o.header, blockName("command", o.label)+" lacks creates or unless",
-			"A command is run again and again unless weft can tell that it has done its work: name the file that it creates, or a command that succeeds where nothing is left to do."))
+			"weft would run the command on every apply: name the file that it creates, or a command that succeeds once it is done."))
 	case creates != nil && unless != nil:
-		b.report(problem.New(problem.Attribute, unless.NameRange, "creates and unless", "A command has one of the two."))
+		b.report(problem.New(problem.Attribute, unless.NameRange, "creates and unless", "A command takes only one of the two."))
 	case c.Creates != "" && c.Creates != path.Clean(c.Creates):
-		b.report(problem.New(problem.Value, creates.Expr.Range(), "not a plain path", "Write %s.", path.Clean(c.Creates)))
+		b.report(problem.New(problem.Value, creates.Expr.Range(), "not a clean path", "Write %s.", path.Clean(c.Creates)))
 	}
 	return c
 }

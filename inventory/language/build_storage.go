@@ -89,7 +89,7 @@ func (b *builder) literalPortal(o *object, text cty.Value, port uint16) (invento
 		if err != nil {
 			a := o.body.attrs["portals"]
 			b.report(problem.Within(problem.New(problem.Portal, a.Expr.Range(), "not an address",
-				`%q is neither an address such as "10.0.0.1" nor one with a port, "10.0.0.1:4420".`, text.AsString()), a.SrcRange))
+				`%q is not an address such as "10.0.0.1" or "10.0.0.1:4420".`, text.AsString()), a.SrcRange))
 			return inventory.Portal{}, false
 		}
 		at = netip.AddrPortFrom(addr, port)

@@ -39,7 +39,7 @@ func EvaluateText(m *inventory.Model, src []byte, name string, start hcl.Pos) (R
 	diags = append(diags, e.diags[known:]...)
 	e.diags, e.errors, e.warnings = e.diags[:known], errs, warnings
 	if !diags.HasErrors() && !v.IsWhollyKnown() {
-		diags = append(diags, problem.New(problem.Expr, x.Range(), "no value", "This depends on something with an error that was shown before."))
+		diags = append(diags, problem.New(problem.Expr, x.Range(), "no value", "This depends on a value with an error shown above."))
 	}
 	if diags = problem.Coded(problem.Expr, diags); diags.HasErrors() {
 		return Result{}, diags
@@ -49,7 +49,7 @@ func EvaluateText(m *inventory.Model, src []byte, name string, start hcl.Pos) (R
 
 // notHere stands in for what only devices know.
 func notHere(string, string) (cty.Value, error) {
-	return cty.NilVal, errors.New("devices tell this, and none is asked here")
+	return cty.NilVal, errors.New("this is an observed value, and no device is read here")
 }
 
 // A Result is a value as it may be shown: what is sensitive in it stays

@@ -70,7 +70,7 @@ func TestEvaluateTextRefuses(t *testing.T) {
 		`cidrhost("10.0.0.0/33", 1)`:       "is not a subnet",
 		strings.Repeat("(", 5000):          "WF-LANG-014",
 		strings.Repeat("[", 400) + "1":     "WF-LANG-014",
-		`[for i in values(initiator.nvme) : i.devices]`: "none is asked here",
+		`[for i in values(initiator.nvme) : i.devices]`: "no device is read here",
 	} {
 		if got := ask(m, text); !strings.Contains(got, want) {
 			t.Errorf("%.40s\ngot  %s\nwant %s", text, got, want)
@@ -151,7 +151,7 @@ credential "off" {
 	if got := ask(m, `credential.off.user`); !strings.Contains(got, "WF-LANG-008") {
 		t.Errorf("the first time: %s", got)
 	}
-	if got := ask(m, `credential.off.user`); !strings.Contains(got, "shown before") {
+	if got := ask(m, `credential.off.user`); !strings.Contains(got, "shown above") {
 		t.Errorf("the second time: %s", got)
 	}
 }

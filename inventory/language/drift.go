@@ -19,7 +19,7 @@ func (b *builder) ignoreDrift(o *object) []string {
 	}
 	items, diags := hcl.ExprList(a.Expr)
 	if diags.HasErrors() {
-		b.report(problem.New(problem.Type, a.SrcRange, "not a list of attributes", "ignore_drift is written as a list of names: [host, safety.save]."))
+		b.report(problem.New(problem.Type, a.SrcRange, "not a list of attributes", "ignore_drift takes a list of names: [host, safety.save]."))
 		return nil
 	}
 	var list []string
@@ -29,7 +29,7 @@ func (b *builder) ignoreDrift(o *object) []string {
 		case d != nil:
 			b.report(problem.Within(d, a.SrcRange))
 		case slices.Contains(list, path):
-			b.report(problem.Within(problem.New(problem.Twice, x.Range(), "named twice", "%s stands in the list already.", path), a.SrcRange))
+			b.report(problem.Within(problem.New(problem.Twice, x.Range(), "duplicate name", "%s is already in the list.", path), a.SrcRange))
 		default:
 			list = append(list, path)
 		}
@@ -44,7 +44,7 @@ func driftPath(s *schema, x hcl.Expression) (string, *hcl.Diagnostic) {
 	} else {
 		t, diags := hcl.AbsTraversalForExpr(x)
 		if diags.HasErrors() {
-			return "", problem.New(problem.Type, x.Range(), "not the name of an attribute", "An attribute is named as it is written in the block, with dots for nested blocks: safety.save.")
+			return "", problem.New(problem.Type, x.Range(), "not an attribute name", "Write the name as in the block, with dots for nested blocks: safety.save.")
 		}
 		for _, step := range t {
 			name := stepName(step)
@@ -69,7 +69,7 @@ func driftPath(s *schema, x hcl.Expression) (string, *hcl.Diagnostic) {
 			return "", problem.New(problem.Attribute, x.Range(), "no attribute "+name, "%s is not an attribute that can drift.%s", path, problem.DidYouMean(name, s.words()))
 		}
 		if len(steps) > 0 {
-			return "", problem.New(problem.Attribute, x.Range(), "no attribute "+path, "%s is an attribute; nothing follows it.", name)
+			return "", problem.New(problem.Attribute, x.Range(), "no attribute "+path, "%s is an attribute and has no nested names.", name)
 		}
 	}
 	return path, nil
@@ -86,7 +86,7 @@ func keeps(attr string) bool { return attr == "protect" || attr == "ignore_drift
 // keepsNothing refuses such an attribute where nothing is on devices.
 func keepsNothing(a *hclsyntax.Attribute, what string) *hcl.Diagnostic {
 	return problem.Within(problem.New(problem.Attribute, a.NameRange, what+" has no attribute "+a.Name,
-		"%s is about what weft does to devices, and this leaves nothing there of its own. It belongs to a fabric, switch, server, link, pool, volume, target or initiator that weft manages.",
+		"%s applies only to blocks that change devices: a managed fabric, switch, server, link, pool, volume, target or initiator.",
 		a.Name), a.SrcRange)
 }
 

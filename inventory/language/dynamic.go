@@ -40,14 +40,14 @@ func (e *evaluator) addDynamic(b *body, block *hclsyntax.Block, what string) {
 	spec, known := b.schema.blocks[kind]
 	if !known {
 		e.report(problem.New(problem.Block, block.LabelRanges[0], what+" has no block "+kind,
-			"dynamic repeats a block that may stand here.%s", problem.DidYouMean(kind, sortedNames(b.schema.blocks))))
+			"dynamic takes a block type that is supported here.%s", problem.DidYouMean(kind, sortedNames(b.schema.blocks))))
 		return
 	}
 	d := e.newBody(dynamicSchema(spec.schema), block.Body, block.DefRange(), blockName("dynamic", kind))
 	iterator := kind
 	if a := d.attrs["iterator"]; a != nil {
 		if iterator = hcl.ExprAsKeyword(a.Expr); iterator == "" {
-			e.report(problem.New(problem.Expr, a.SrcRange, "not a name", "iterator is the name, without quotes, by which content speaks of the key and the value: iterator = nic."))
+			e.report(problem.New(problem.Expr, a.SrcRange, "not a name", "iterator is a name, without quotes, for the key and value in content: iterator = nic."))
 			return
 		}
 	}
@@ -88,7 +88,7 @@ func (e *evaluator) expandDynamic(o *object, b *bodyBlock, forEach *hclsyntax.At
 		e.report(problem.New(problem.Repeat, forEach.Expr.Range(), "for_each needs a list, a set or a map", "This is %s.", describe(v)))
 		return nil, false
 	case v.LengthInt() > maxInstances:
-		e.report(problem.New(problem.TooLarge, forEach.Expr.Range(), "too many blocks", "A dynamic block makes at most %d.", maxInstances))
+		e.report(problem.New(problem.TooLarge, forEach.Expr.Range(), "too many blocks", "A dynamic block creates at most %d blocks.", maxInstances))
 		return nil, false
 	}
 	for it := v.ElementIterator(); it.Next(); {
@@ -131,7 +131,7 @@ func (e *evaluator) dynamicLabel(s *schema, a *hclsyntax.Attribute, scope *hcl.E
 	}
 	v, d := textList().accept(v, a.Expr, false)
 	if d == nil && (v.IsNull() || v.LengthInt() != 1 || v.Index(cty.Zero).IsNull()) {
-		d = problem.New(problem.Labels, a.Expr.Range(), "not one label", "labels is a list of one text: the label of the block.")
+		d = problem.New(problem.Labels, a.Expr.Range(), "not one label", "labels takes a list with one string, the label of the block.")
 	}
 	if d == nil {
 		d = s.checkLabel(v.Index(cty.Zero).AsString(), a.Expr.Range())
@@ -192,14 +192,14 @@ func (b *builder) checkDynamic(o *object) bool {
 			first, twice := seen[id]
 			if twice && (made.label != "" || !o.body.schema.blocks[made.kind].many) {
 				b.report(problem.New(problem.Twice, *made.header, "a second "+blockName(made.kind, made.label),
-					"%s was already made in %s at %s.", blockName(made.kind, made.label), o.addr, problem.Where(first)))
+					"%s was already created in %s at %s.", blockName(made.kind, made.label), o.addr, problem.Where(first)))
 			}
 			seen[id] = *made.header
 		}
 	}
 	for _, kind := range sortedNames(o.body.schema.blocks) {
 		if o.body.schema.blocks[kind].needed && count[kind] == 0 {
-			b.report(problem.New(problem.Missing, *o.header, o.addr+" lacks "+kind, "At least one block %s is needed, and dynamic makes none.", kind))
+			b.report(problem.New(problem.Missing, *o.header, o.addr+" lacks "+kind, "At least one block %s is required, and dynamic creates none.", kind))
 		}
 	}
 	return known

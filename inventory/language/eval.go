@@ -138,8 +138,8 @@ func (e *evaluator) get(c *cell) cty.Value {
 		return cty.DynamicVal
 	}
 	if e.depth > maxDepth {
-		e.report(problem.New(problem.TooLarge, c.at(), "too many values in a chain",
-			"%s is the last of %d values, each of which depends on the next.", c.name(), len(e.stack)))
+		e.report(problem.New(problem.TooLarge, c.at(), "dependency chain too long",
+			"%s is the last of %d values that depend on each other.", c.name(), len(e.stack)))
 		return cty.DynamicVal
 	}
 	c.state = cellRunning
@@ -175,7 +175,7 @@ func (e *evaluator) reportCycle(c *cell) {
 		path.WriteString(" needs\n")
 	}
 	path.WriteString(c.name() + ".")
-	e.report(problem.New(problem.Cycle, at, c.name()+" needs itself", "%s", path.String()))
+	e.report(problem.New(problem.Cycle, at, c.name()+" depends on itself", "%s", path.String()))
 }
 
 // eval computes an expression and reports what is wrong with it. The result is
@@ -249,8 +249,8 @@ func (o *object) compute(e *evaluator, attr string) cty.Value {
 		v, marks = v.UnmarkDeep()
 	}
 	if len(marks) > 0 && !spec.private {
-		e.report(problem.New(problem.Shown, a.SrcRange, "a sensitive value is shown here",
-			"%s stands in plans and reports; it cannot take a sensitive value.", attr))
+		e.report(problem.New(problem.Shown, a.SrcRange, "sensitive value would be shown",
+			"%s is shown in plans and reports and cannot take a sensitive value.", attr))
 		return cty.DynamicVal
 	}
 	if v.IsNull() {
@@ -271,7 +271,7 @@ func (e *evaluator) null(o *object, name string, spec attr) cty.Value {
 	switch {
 	case spec.needed:
 		a := o.body.attrs[name]
-		e.report(problem.Within(problem.New(problem.Missing, a.Expr.Range(), name+" is null", "%s is needed: %s.", name, spec.takes.name), a.SrcRange))
+		e.report(problem.Within(problem.New(problem.Missing, a.Expr.Range(), name+" is null", "%s is required: %s.", name, spec.takes.name), a.SrcRange))
 		return cty.DynamicVal
 	case spec.derive != nil:
 		return spec.derive(e, o)
@@ -287,7 +287,7 @@ func (t valueType) accept(v cty.Value, x hcl.Expression, hidden bool) (cty.Value
 	}
 	converted, err := convert.Convert(v, t.cty)
 	if err != nil {
-		return v, problem.New(problem.Type, x.Range(), "wrong type", "%s is needed, but this is %s.", t.name, describe(v))
+		return v, problem.New(problem.Type, x.Range(), "wrong type", "%s is required, but this is %s.", t.name, describe(v))
 	}
 	// A number that is written out may not be what was meant: "1e3".
 	v = converted

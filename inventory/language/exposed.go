@@ -35,8 +35,8 @@ func (e *evaluator) warnExposed(a *hclsyntax.Attribute, from *directory, scope *
 			return nil
 		}
 		if is, err := fs.Stat(from.secrets.fsys, name); err == nil && is.Mode().Perm()&0o004 != 0 {
-			d := problem.New(problem.Readable, header, "a secret that every user here may read",
-				"%s (%s) is read from %s, which has the mode %04o: chmod 600 %s", a.Name, problem.Where(a.SrcRange), name, is.Mode().Perm(), name)
+			d := problem.New(problem.Readable, header, "secret readable by every local user",
+				"%s (%s) is read from %s, which has mode %04o: run chmod 600 %s", a.Name, problem.Where(a.SrcRange), name, is.Mode().Perm(), name)
 			d.Severity = hcl.DiagWarning
 			e.report(d)
 		}

@@ -58,7 +58,7 @@ func TestExpressions(t *testing.T) {
 		{`{ server = "bare" }.server`, "bare"},
 		{`{ (server.storage.host) = "y" }["storage.example.net"]`, "y"},
 		{`try(server.compute["zz"].host, "none")`, "none"},
-		{`can(server.compute["zz"]) ? "there" : "not there"`, "not there"},
+		{`can(server.compute["zz"]) ? "there" : "does not exist"`, "does not exist"},
 		{"<<-EOT\n    ${server.storage.host}\n  EOT", "storage.example.net\n"},
 		{`"${-7}:${1e3}:${0.5}:${10 / 4}:${9223372036854775808}"`, "-7:1000:0.5:2.5:9223372036854775808"},
 		{`"%{ for i in [1, 2] }${i};%{ endfor }"`, "1;2;"},

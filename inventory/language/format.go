@@ -31,8 +31,8 @@ func Format(name string, r io.Reader) (before, after []byte, diags hcl.Diagnosti
 	}
 	after = hclwrite.Format(src)
 	if !bytes.Equal(src, after) && !sameTokens(src, after) {
-		return src, nil, hcl.Diagnostics{problem.New(problem.Syntax, fileStart(name), "cannot lay out "+name,
-			"The canonical layout would change what the file says, so it stays as it is.")}
+		return src, nil, hcl.Diagnostics{problem.New(problem.Syntax, fileStart(name), "cannot format "+name,
+			"The canonical format would change the meaning of the file, so it is unchanged.")}
 	}
 	return src, after, nil
 }

@@ -81,7 +81,7 @@ func lengthFunction() function.Function {
 			if ty == cty.String || ty.IsCollectionType() || ty.IsTupleType() || ty.IsObjectType() {
 				return cty.Number, nil
 			}
-			return cty.NilType, function.NewArgErrorf(0, "a text, a list, a map, a set or an object has a length, not %s", ty.FriendlyName())
+			return cty.NilType, function.NewArgErrorf(0, "length() takes a string, list, map, set or object, not %s", ty.FriendlyName())
 		},
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			v := args[0]
@@ -110,7 +110,7 @@ func oneFunction() function.Function {
 			case ty.IsTupleType() && ty.Length() == 0:
 				return cty.DynamicPseudoType, nil
 			}
-			return cty.NilType, errors.New("a list or a set of at most one item is needed")
+			return cty.NilType, errors.New("a list or a set of at most one item is required")
 		},
 		Impl: func(args []cty.Value, retType cty.Type) (cty.Value, error) {
 			switch items := args[0].AsValueSlice(); len(items) {

@@ -34,7 +34,7 @@ func (r *outside) execFunction() function.Function {
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			vector := slice.Map(args, cty.Value.AsString)
 			if !r.e.inSecret {
-				return cty.NilVal, errors.New("exec() belongs into sensitive attributes, such as password: it runs when weft connects")
+				return cty.NilVal, errors.New("exec() is allowed only in sensitive attributes, such as password, because it runs when weft connects")
 			}
 			text, err := runCommand(vector)
 			return cty.StringVal(text), err
@@ -56,17 +56,17 @@ func runCommand(args []string) (string, error) {
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("run %s: it took more than %s", args[0], execTimeout)
+		return "", fmt.Errorf("run %s: timed out after %s", args[0], execTimeout)
 	case errors.Is(err, errLongOutput) || out.full:
 		return "", fmt.Errorf("run %s: it printed more than %d bytes", args[0], execOutput)
 	case errors.As(err, &exit):
 		return "", fmt.Errorf("run %s: %s", args[0], exit.ProcessState)
 	case errors.Is(err, exec.ErrNotFound):
-		return "", fmt.Errorf("run %s: there is no such command", args[0])
+		return "", fmt.Errorf("run %s: command not found", args[0])
 	case err != nil:
 		return "", fmt.Errorf("run %s: %w", args[0], err)
 	case !utf8.Valid(out.text):
-		return "", fmt.Errorf("run %s: what it printed is not UTF-8 text", args[0])
+		return "", fmt.Errorf("run %s: output is not UTF-8", args[0])
 	}
 	return strings.TrimSpace(string(out.text)), nil
 }
@@ -91,8 +91,8 @@ func (l *limitedText) Write(p []byte) (int, error) {
 
 // misplacedExec says that a command would run where nobody expects one.
 func misplacedExec(rng hcl.Range) *hcl.Diagnostic {
-	return problem.New(problem.Expr, rng, "exec() outside of a secret",
-		"exec() belongs into sensitive attributes, such as password: it runs when weft connects.")
+	return problem.New(problem.Expr, rng, "exec() outside of a sensitive attribute",
+		"exec() is allowed only in sensitive attributes, such as password, because it runs when weft connects.")
 }
 
 // secretFunctions read secrets from outside.

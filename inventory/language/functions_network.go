@@ -86,7 +86,7 @@ func subnetArg(v cty.Value) (*net.IPNet, error) {
 func intArg(args []cty.Value, i int) (*big.Int, error) {
 	f := args[i].AsBigFloat()
 	if !f.IsInt() {
-		return nil, function.NewArgErrorf(i, "a whole number is needed")
+		return nil, function.NewArgErrorf(i, "a whole number is required")
 	}
 	n, _ := f.Int(nil)
 	return n, nil

@@ -127,7 +127,7 @@ func (r *outside) templateFunction() function.Function {
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			ty := args[1].Type()
 			if !ty.IsObjectType() && !ty.IsMapType() {
-				return cty.NilVal, function.NewArgErrorf(1, "an object with the template's variables is needed")
+				return cty.NilVal, function.NewArgErrorf(1, "an object with the template's variables is required")
 			}
 			x, err := r.template(args[0].AsString())
 			if err != nil {
@@ -155,7 +155,7 @@ func (r *outside) fill(x hclsyntax.Expression, path string, variables map[string
 	}
 	v, err := convert.Convert(v, cty.String)
 	if err != nil || v.IsNull() {
-		return cty.NilVal, errors.New(path + " does not yield a text")
+		return cty.NilVal, errors.New(path + " does not yield a string")
 	}
 	return v, nil
 }

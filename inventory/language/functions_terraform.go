@@ -15,7 +15,7 @@ import (
 // coalesceFunction is the first argument that is neither null nor an empty text.
 func coalesceFunction() function.Function {
 	return function.New(&function.Spec{
-		Description: "Returns the first of the arguments that is neither null nor an empty text.",
+		Description: "Returns the first argument that is neither null nor an empty string.",
 		VarParam:    &function.Parameter{Name: "vals", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true, AllowNull: true},
 		Type:        stdlib.CoalesceFunc.ReturnTypeForValues,
 		Impl: func(args []cty.Value, retType cty.Type) (cty.Value, error) {
@@ -40,7 +40,7 @@ func coalesceFunction() function.Function {
 // key. With a number in a list it could mean either, and is refused.
 func indexFunction() function.Function {
 	return function.New(&function.Spec{
-		Description: "Returns the position of a text, a bool or another value in a list, or the value of a key in a map.",
+		Description: "Returns the position of a value in a list, or the value of a key in a map.",
 		Params:      []function.Parameter{{Name: "collection", Type: cty.DynamicPseudoType}, {Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true}},
 		Type: func(args []cty.Value) (cty.Type, error) {
 			list, value := args[0].Type(), args[1]

@@ -57,9 +57,9 @@ when: 2026-11-21
 	}
 	for _, c := range []struct{ text, says string }{
 		{"a: [", "not YAML"},
-		{"a: 1\na: 2", "line 2: a key stands there twice"},
+		{"a: 1\na: 2", "line 2: duplicate key"},
 		{"a: 1\n---\nb: 1", "more than one document"},
-		{"[a]: 1", "a key is not a text"},
+		{"[a]: 1", "a key is not a string"},
 		{"a: &a [*a]", "nested"},
 		{"a: .inf", "not a number"},
 		{"a: " + strings.Repeat("9", 100), "too large"},
@@ -119,7 +119,7 @@ func TestExec(t *testing.T) {
 	same(t, "source", from, `exec("sh", …)`)
 	for expr, says := range map[string]string{
 		`exec("sh", "-c", "echo ` + secretText + `; exit 3")`:     "run sh: exit status 3",
-		`exec("there-is-no-such-command", "` + secretText + `")`:  "run there-is-no-such-command: there is no such command",
+		`exec("there-is-no-such-command", "` + secretText + `")`:  "run there-is-no-such-command: command not found",
 		`exec("sh", "-c", "yes ` + secretText + `")`:              "printed more than",
 		`exec("sh", "-c", "printf '` + secretText + `\\377'")`:    "not UTF-8",
 		`jsondecode(exec("sh", "-c", "echo ` + secretText + `"))`: "at main.weft.hcl:",

@@ -106,10 +106,10 @@ func (r *yamlReader) mapping(n *yaml.Node, depth int) (map[string]cty.Value, err
 			continue
 		}
 		if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!null" {
-			return nil, fmt.Errorf("line %d: a key is not a text", key.Line)
+			return nil, fmt.Errorf("line %d: a key is not a string", key.Line)
 		}
 		if _, twice := object[key.Value]; twice {
-			return nil, fmt.Errorf("line %d: a key stands there twice", key.Line)
+			return nil, fmt.Errorf("line %d: duplicate key", key.Line)
 		}
 		v, err := r.value(value, depth+1)
 		if err != nil {
@@ -137,7 +137,7 @@ func (r *yamlReader) merge(n *yaml.Node, depth int, into map[string]cty.Value) e
 			return err
 		}
 		if !v.Type().IsObjectType() {
-			return fmt.Errorf("line %d: what is merged is not a mapping", c.Line)
+			return fmt.Errorf("line %d: a merged value is not a mapping", c.Line)
 		}
 		for key, item := range v.AsValueMap() {
 			if _, there := into[key]; !there {

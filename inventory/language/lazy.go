@@ -114,7 +114,7 @@ func (x *scopeExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		return x.e.steps(ctx, v, x.Traversal[1:])
 	}
 	if !x.globals {
-		return cty.DynamicVal, hcl.Diagnostics{problem.New(problem.Reference, root.SrcRange, "no variable "+root.Name, "This template is not given a variable %s.", root.Name)}
+		return cty.DynamicVal, hcl.Diagnostics{problem.New(problem.Reference, root.SrcRange, "no variable "+root.Name, "The template has no variable %s.", root.Name)}
 	}
 	v, rest, d := x.e.moduleOf(ctx).lookUp(x.Traversal)
 	if d != nil {
@@ -191,7 +191,7 @@ func (x *callExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	for _, arg := range x.Args {
 		if usesSensitive(arg, ctx) {
 			return cty.DynamicVal, hcl.Diagnostics{problem.New(problem.Expr, x.Range(), "error in a function call",
-				"%s() does not take its arguments. They are sensitive, so no more is shown.", x.Name)}
+				"The arguments of %s() are invalid. They are sensitive, so details are hidden.", x.Name)}
 		}
 	}
 	return v, diags
@@ -233,7 +233,7 @@ func (x *forExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		return v, diags
 	}
 	return cty.DynamicVal, hcl.Diagnostics{problem.New(problem.Expr, x.Range(), "error in a for expression",
-		"No object can be made of this, for example because two items have the same key. It uses sensitive values, so no more is shown.")}
+		"The result is invalid, for example because two items have the same key. It uses sensitive values, so details are hidden.")}
 }
 
 // usesSensitive reports whether anything that an expression looks up is

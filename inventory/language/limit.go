@@ -18,19 +18,19 @@ import (
 func (e *evaluator) Limit(x *inventory.Metric, observed inventory.Observed) (float64, error) {
 	v, diags := e.Evaluate(x.Limit, observed)
 	if errs := diags.Errs(); len(errs) > 0 {
-		return 0, fmt.Errorf("max cannot be computed: %w", errs[0])
+		return 0, fmt.Errorf("max cannot be evaluated: %w", errs[0])
 	}
 	switch {
 	case v.ContainsMarked():
-		return 0, errors.New("max comes from a sensitive value, and a limit is shown")
+		return 0, errors.New("max uses a sensitive value, but limits are shown")
 	case !v.IsKnown():
-		return 0, errors.New("max depends on what is not known")
+		return 0, errors.New("max depends on an unknown value")
 	case v.IsNull():
 		return 0, errors.New("max is null")
 	}
 	if x.Latency() {
 		if v.Type() != cty.String {
-			return 0, fmt.Errorf(`max is %s, and a latency has a limit such as "30us"`, Shown(v).HCL())
+			return 0, fmt.Errorf(`max is %s, but the limit of a latency is a duration such as "30us"`, Shown(v).HCL())
 		}
 		d, err := computedDuration(v.AsString())
 		if err != nil {
@@ -39,11 +39,11 @@ func (e *evaluator) Limit(x *inventory.Metric, observed inventory.Observed) (flo
 		return float64(d), nil
 	}
 	if v.Type() != cty.Number {
-		return 0, fmt.Errorf("max is %s, and what is counted has a number", Shown(v).HCL())
+		return 0, fmt.Errorf("max is %s, but the limit of a counter is a number", Shown(v).HCL())
 	}
 	f, _ := v.AsBigFloat().Float64()
 	if f < 0 || math.IsInf(f, 0) {
-		return 0, fmt.Errorf("max is %s, which nothing can keep to", Shown(v).HCL())
+		return 0, fmt.Errorf("max is %s, which is impossible", Shown(v).HCL())
 	}
 	return f, nil
 }

@@ -193,7 +193,7 @@ func TestBombs(t *testing.T) {
 		"million nested":  {"server \"s\" {\n  for_each = toset(flatten([for a in range(1000) : [for b in range(1000) : \"${a}-${b}\"]]))\n  host = each.key\n}\n", "more than 1000000 items"},
 		"million merged":  {"server \"s\" {\n  for_each = merge([for a in range(990) : { for b in range(990) : \"${a}-${b}\" => 1 }]...)\n  host = each.key\n}\n", "more than 1000000 items"},
 		"million range":   {"server \"s\" {\n  for_each = toset([for i in range(1000000) : tostring(i)])\n  host = each.key\n}\n", "more than 1024 values"},
-		"many instances":  {fullBlock("a") + fullBlock("b"), "are more than 500000"},
+		"many instances":  {fullBlock("a") + fullBlock("b"), "exceed 500000"},
 		"million count":   {"server \"s\" {\n  count = 1000000\n  host = \"h${count.index}\"\n}\n", "between 0 and 100000"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,11 +22,11 @@ func (m *module) lookUp(t hcl.Traversal) (v cty.Value, rest hcl.Traversal, d *hc
 		return v, nil, e.unknownRoot(root)
 	}
 	if len(t) < 2 {
-		return v, nil, problem.New(problem.Reference, root.SrcRange, "not a value", "%s alone is not a value: a name must follow, %s.….", root.Name, root.Name)
+		return v, nil, problem.New(problem.Reference, root.SrcRange, "not a value", "%s is not a value: add a name, as in %s.NAME.", root.Name, root.Name)
 	}
 	step, ok := t[1].(hcl.TraverseAttr)
 	if !ok {
-		return v, nil, problem.New(problem.Reference, t[1].SourceRange(), "not a name", "The name after %s is written as it is: %s.….", root.Name, root.Name)
+		return v, nil, problem.New(problem.Reference, t[1].SourceRange(), "not a name", "Write the name after %s literally: %s.NAME.", root.Name, root.Name)
 	}
 	var names iter.Seq[string]
 	switch root.Name {
@@ -50,27 +50,27 @@ func (m *module) lookUp(t hcl.Traversal) (v cty.Value, rest hcl.Traversal, d *hc
 		names = maps.Keys(m.named[root.Name])
 	}
 	return v, nil, problem.New(problem.Reference, step.SrcRange, fmt.Sprintf("no %s.%s", root.Name, step.Name),
-		"Nothing of this name is declared.%s", e.didYouMean(step.Name, names))
+		"No object of this name is declared.%s", e.didYouMean(step.Name, names))
 }
 
 func (e *evaluator) unknownRoot(root hcl.TraverseRoot) *hcl.Diagnostic {
 	switch root.Name {
 	case "each":
-		return problem.New(problem.Reference, root.SrcRange, "each without for_each", "each.key and each.value belong to a block with for_each.")
+		return problem.New(problem.Reference, root.SrcRange, "each without for_each", "each.key and each.value are available only in a block with for_each.")
 	case "count":
-		return problem.New(problem.Reference, root.SrcRange, "count without count", "count.index belongs to a block with count.")
+		return problem.New(problem.Reference, root.SrcRange, "count without count", "count.index is available only in a block with count.")
 	case "path":
-		return problem.New(problem.Reference, root.SrcRange, "unknown name path", "There is no path.module, path.root or path.cwd. A path in file, templatefile and source starts "+
-			"in the folder of the file that it stands in: write \"servers.yaml\" for \"${path.module}/servers.yaml\".")
+		return problem.New(problem.Reference, root.SrcRange, "unknown name path", "path.module, path.root and path.cwd do not exist. A path in file, templatefile and source is relative "+
+			"to the file that contains it: write \"servers.yaml\" for \"${path.module}/servers.yaml\".")
 	case "terraform":
-		return problem.New(problem.Reference, root.SrcRange, "unknown name terraform", "There are no workspaces: use a variable, with a --var-file for each site.")
+		return problem.New(problem.Reference, root.SrcRange, "unknown name terraform", "Workspaces do not exist: use a variable, with a --var-file for each site.")
 	case "data":
-		return problem.New(problem.Reference, root.SrcRange, "unknown name data", "There are no data sources: read a file with yamldecode(file(\"x.yaml\")) or jsondecode, or run a program with exec.")
+		return problem.New(problem.Reference, root.SrcRange, "unknown name data", "Data sources do not exist: read a file with yamldecode(file(\"x.yaml\")) or jsondecode, or run a program with exec.")
 	case "self":
-		return problem.New(problem.Reference, root.SrcRange, "unknown name self", "A block is referred to by its address, such as server.st1, also within it.")
+		return problem.New(problem.Reference, root.SrcRange, "unknown name self", "Refer to a block by its address, such as server.st1, even inside the block.")
 	}
 	return problem.New(problem.Reference, root.SrcRange, "unknown name "+root.Name,
-		"%s is neither a type of block that can be referred to, nor var, local or each.%s A text stands in quotes.",
+		"%s is neither a block type that can be referenced, nor var, local or each.%s Write strings in quotes.",
 		root.Name, problem.DidYouMean(root.Name, append(referable(), "module", "var", "local", "each", "count")))
 }
 
@@ -105,7 +105,7 @@ func (e *evaluator) member(ctx *hcl.EvalContext, v cty.Value, name string, rng h
 	}
 	if bare.Type() == refType {
 		if bare.IsNull() {
-			return cty.DynamicVal, hcl.Diagnostics{problem.New(problem.Reference, rng, "no such block", "This block is not there, so it has no %s.", name)}
+			return cty.DynamicVal, hcl.Diagnostics{problem.New(problem.Reference, rng, "no such block", "This block does not exist, so it has no %s.", name)}
 		}
 		return cty.DynamicVal, nil
 	}
@@ -135,14 +135,14 @@ func (e *evaluator) objectMember(ctx *hcl.EvalContext, o *object, name string, r
 		return cty.NilVal, problem.New(problem.Reference, rng, fmt.Sprintf("%s has no %s", o.addr, name),
 			"A %s has no attribute or block of this name.%s", o.kind, e.didYouMean(name, slices.Values(o.body.schema.words())))
 	case spec.secret:
-		return cty.NilVal, problem.New(problem.Shown, rng, name+" is sensitive", "It is read when connecting and cannot be used elsewhere.")
+		return cty.NilVal, problem.New(problem.Shown, rng, name+" is sensitive", "weft reads it only when it connects, so it cannot be used elsewhere.")
 	case !spec.observed:
 		return e.attr(o, name), nil
 	}
 	hook, ok := inScope(ctx, observedKey)
 	if !ok {
 		return cty.NilVal, problem.New(problem.Observed, rng, name+" is observed",
-			"%s.%s is known after facts or verify only. An output, a check or the limit of a metric may use it.", o.addr, name)
+			"%s.%s is known only after facts or verify: use it only in an output, a check or the limit of a metric.", o.addr, name)
 	}
 	v, err := (*hook.EncapsulatedValue().(*inventory.Observed))(o.addr, name)
 	if err != nil {
@@ -188,14 +188,14 @@ func (e *evaluator) index(v, key cty.Value, rng hcl.Range) (cty.Value, hcl.Diagn
 
 func indexReference(v, key cty.Value, rng hcl.Range) (cty.Value, *hcl.Diagnostic) {
 	if v.IsNull() {
-		return cty.NilVal, problem.New(problem.Reference, rng, "no such block", "This block is not there.")
+		return cty.NilVal, problem.New(problem.Reference, rng, "no such block", "This block does not exist.")
 	}
 	o := v.EncapsulatedValue().(*object)
 	if o.kind != "ports" {
-		return cty.NilVal, problem.New(problem.Reference, rng, o.addr+" is one block", "It has no instances to choose from: neither for_each nor count stands in it.")
+		return cty.NilVal, problem.New(problem.Reference, rng, o.addr+" is one block", "It has neither for_each nor count, so it takes no key.")
 	}
 	if key.IsMarked() || key.Type() != cty.String || key.IsNull() || !goodKey(key.AsString()) {
-		return cty.NilVal, problem.New(problem.Reference, rng, "not the name of a port", `A port is named as its switch does: port["Ethernet1/1"].`)
+		return cty.NilVal, problem.New(problem.Reference, rng, "invalid port name", `Use the name on the switch: port["Ethernet1/1"].`)
 	}
 	return o.parent.port(key.AsString()).ref(), nil
 }

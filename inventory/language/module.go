@@ -111,7 +111,7 @@ func (e *evaluator) discoverCall(fsys fs.FS, d *directory, block *hclsyntax.Bloc
 	way = append(slices.Clip(way), moduleStep{to, block.DefRange()})
 	switch {
 	case !plain:
-		refuse(problem.Value, "not a plain text", "source is read before anything is computed: write a text in quotes, without ${ }.")
+		refuse(problem.Value, "not a literal string", "source is read before any expression is evaluated: write a quoted string without ${ }.")
 		return
 	case !strings.HasPrefix(source, "./") && !strings.HasPrefix(source, "../"):
 		refuse(problem.File, "not a local path", `%q is not a directory of this inventory: a source starts with "./" or "../". weft fetches no modules.`, source)
@@ -187,7 +187,7 @@ func (e *evaluator) enter(d *decl, o *object) bool {
 		v := m.variables[name]
 		if v == nil {
 			e.report(problem.New(problem.VarUnknown, a.NameRange, "no variable "+name,
-				"The module in %s declares no variable of this name.%s", d.from.path, e.didYouMean(name, maps.Keys(m.variables))))
+				"The module in %s has no such variable.%s", d.from.path, e.didYouMean(name, maps.Keys(m.variables))))
 			continue
 		}
 		v.given = &given{from: problem.Where(a.SrcRange), input: a, call: o}
@@ -262,7 +262,7 @@ func (e *evaluator) outputOf(ctx *hcl.EvalContext, o *object, name string, rng h
 			}
 		}
 		return cty.NilVal, problem.New(problem.Reference, rng, o.addr+" has no output "+name,
-			"Of a module only its outputs can be used.%s", e.didYouMean(name, names))
+			"Only outputs of a module can be used.%s", e.didYouMean(name, names))
 	}
 	if d.value == nil {
 		return cty.DynamicVal, nil // reported

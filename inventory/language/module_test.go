@@ -265,7 +265,7 @@ func TestModuleMistakes(t *testing.T) {
 		{"missing input", "module \"m\" { source = \"./m\" }", map[string]string{"m/a.weft.hcl": `variable "host" {}`}, problem.VarUnset, `module "m"`, "host"},
 		{"wrong input", "module \"m\" {\n  source = \"./m\"\n  n = \"x\"\n}", map[string]string{"m/a.weft.hcl": `variable "n" { type = number }`}, problem.VarType, `variable "n"`, "main.weft.hcl:"},
 		{"unknown output", "module \"m\" { source = \"./m\" }\nlocals { x = module.m.hots }", map[string]string{"m/a.weft.hcl": `output "host" { value = 1 }`}, problem.Reference, `module.m.hots`, `Did you mean "host"?`},
-		{"inside", "module \"m\" { source = \"./m\" }\nlocals { x = module.m.server.s }", map[string]string{"m/a.weft.hcl": server}, problem.Reference, `module.m.server`, "only its outputs"},
+		{"inside", "module \"m\" { source = \"./m\" }\nlocals { x = module.m.server.s }", map[string]string{"m/a.weft.hcl": server}, problem.Reference, `module.m.server`, "Only outputs of a module"},
 		{"outer names", `module "m" { source = "./m" }`, map[string]string{"m/a.weft.hcl": `server "s" { host = server.storage.host }`}, problem.Reference, `server.storage.host`, "no server.storage"},
 		{"unknown module", `locals { x = module.mm }`, nil, problem.Reference, `module.mm`, "no module.mm"},
 		{"weft", `module "m" { source = "./m" }`, map[string]string{"m/a.weft.hcl": `weft { name = "x" }`}, problem.Block, `weft {`, "owner"},

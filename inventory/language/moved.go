@@ -89,8 +89,8 @@ func (b *builder) moved(all contents) {
 				}
 			}
 			if ok && kindOf(one.From) != kindOf(one.To) {
-				b.report(problem.New(problem.Reference, d.body.attrs["to"].SrcRange, "another type of block",
-					"%s cannot become %s: a block keeps its type, only its name and place change.", one.From, one.To))
+				b.report(problem.New(problem.Reference, d.body.attrs["to"].SrcRange, "different block type",
+					"%s cannot become %s: a moved block keeps its type.", one.From, one.To))
 				ok = false
 			}
 			if ok {
@@ -104,22 +104,22 @@ func (b *builder) moved(all contents) {
 func misplaced(end string, at hcl.Range, addr string, declared map[string]hcl.Range, ends map[string]map[string]hcl.Range) *hcl.Diagnostic {
 	if other, ok := ends[end][addr]; ok {
 		if end == "to" {
-			return problem.New(problem.Twice, at, "two blocks become "+addr, "The other moved block stands at %s. What stands on devices can be of one of them only: the other one needs a removed block.", problem.Where(other))
+			return problem.New(problem.Twice, at, "two blocks moved to "+addr, "The other moved block is at %s. Objects on devices can belong to only one of them: use a removed block for the other one.", problem.Where(other))
 		}
-		return problem.New(problem.Twice, at, "a second block about "+addr, "The first one stands at %s.", problem.Where(other))
+		return problem.New(problem.Twice, at, "duplicate moved block for "+addr, "The first one is at %s.", problem.Where(other))
 	}
 	other, there := declared[addr]
 	if end == "from" && there {
 		return problem.New(problem.Twice, at, addr+" is declared",
-			"%s stands at %s. A moved block leads from a name that is not declared any more.", addr, problem.Where(other))
+			"%s is declared at %s. from must name a block that is no longer declared.", addr, problem.Where(other))
 	}
 	opposite := map[string]string{"from": "to", "to": "from"}[end]
 	if other, ok := ends[opposite][addr]; ok {
 		return problem.New(problem.Twice, at, addr+" is moved in two steps",
-			"The other one stands at %s. Write one moved block, from the first name to the last.", problem.Where(other))
+			"The other one is at %s. Use one moved block, from the first name to the last.", problem.Where(other))
 	}
 	if end == "to" && !there {
-		return problem.New(problem.Reference, at, addr+" is not declared", "A moved block leads to a block that is declared, under its new name.")
+		return problem.New(problem.Reference, at, addr+" is not declared", "to must name a declared block.")
 	}
 	return nil
 }

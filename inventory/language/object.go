@@ -71,7 +71,7 @@ func (e *evaluator) expand(d *decl) cty.Value {
 	forEach, count := d.body.attrs["for_each"], d.body.attrs["count"]
 	switch {
 	case forEach != nil && count != nil:
-		e.report(problem.New(problem.Repeat, count.SrcRange, "for_each and count", "A block has one of the two."))
+		e.report(problem.New(problem.Repeat, count.SrcRange, "for_each and count", "A block takes only one of the two."))
 		return cty.DynamicVal
 	case forEach != nil:
 		return e.expandEach(d, forEach)
@@ -96,9 +96,9 @@ func (e *evaluator) expandEach(d *decl, a *hclsyntax.Attribute) cty.Value {
 	case v.IsNull() || !(set || ty.IsMapType() || ty.IsObjectType()):
 		hint := ""
 		if ty.IsTupleType() || ty.IsListType() || ty.IsSetType() {
-			hint = " toset() makes a set of a list of texts."
+			hint = " toset() converts a list of strings to a set."
 		}
-		e.report(problem.New(problem.Repeat, a.Expr.Range(), "for_each needs a map or a set of texts", "This is %s.%s", describe(v), hint))
+		e.report(problem.New(problem.Repeat, a.Expr.Range(), "for_each needs a map or a set of strings", "This is %s.%s", describe(v), hint))
 		return cty.DynamicVal
 	case v.LengthInt() > maxInstances:
 		e.report(problem.New(problem.TooLarge, a.Expr.Range(), "too many instances", "A block has at most %d instances.", maxInstances))
@@ -111,8 +111,8 @@ func (e *evaluator) expandEach(d *decl, a *hclsyntax.Attribute) cty.Value {
 			k = item
 		}
 		if k.IsNull() || !goodKey(k.AsString()) {
-			e.report(problem.New(problem.Repeat, a.Expr.Range(), "a key is not usable",
-				"A key of for_each is not empty and has only printable characters other than quotes and backslashes."))
+			e.report(problem.New(problem.Repeat, a.Expr.Range(), "invalid key",
+				"A key of for_each must not be empty, and may contain only printable characters other than quotes and backslashes."))
 			return cty.DynamicVal
 		}
 		scope := d.in.scope.NewChild()
@@ -136,7 +136,7 @@ func (e *evaluator) expandCount(d *decl, a *hclsyntax.Attribute) cty.Value {
 	}
 	v, diag := integer(0, maxInstances).accept(v, a.Expr, false)
 	if diag != nil || v.IsNull() {
-		e.report(problem.New(problem.Repeat, a.Expr.Range(), "count needs a whole number", "It lies between 0 and %d.", maxInstances))
+		e.report(problem.New(problem.Repeat, a.Expr.Range(), "count needs a whole number", "It must be between 0 and %d.", maxInstances))
 		return cty.DynamicVal
 	}
 	n, _ := v.AsBigFloat().Int64()
@@ -160,8 +160,8 @@ func (e *evaluator) expandCount(d *decl, a *hclsyntax.Attribute) cty.Value {
 func (e *evaluator) repeatValue(a *hclsyntax.Attribute, scope *hcl.EvalContext) cty.Value {
 	v := e.eval(a.Expr, scope)
 	if v.IsKnown() && v.ContainsMarked() {
-		e.report(problem.New(problem.Shown, a.Expr.Range(), "a sensitive value is shown here",
-			"The keys and the number of instances stand in plans; they cannot come from a sensitive value."))
+		e.report(problem.New(problem.Shown, a.Expr.Range(), "sensitive value would be shown",
+			"The keys and the number of instances are shown in plans, so they cannot come from a sensitive value."))
 		return cty.DynamicVal
 	}
 	return v
@@ -199,7 +199,7 @@ const maxObjects = 500_000
 func (e *evaluator) overfull(at hcl.Range) bool {
 	if e.seq > maxObjects && !e.full {
 		e.full = true
-		e.report(problem.New(problem.TooLarge, at, "too many instances", "All blocks with all their instances and what is in them are more than %d.", maxObjects))
+		e.report(problem.New(problem.TooLarge, at, "too many instances", "All blocks, instances and nested blocks together exceed %d.", maxObjects))
 	}
 	return e.full
 }

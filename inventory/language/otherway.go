@@ -19,13 +19,13 @@ type otherWay struct {
 func otherWayOf(word string) *otherWay {
 	switch strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(word)) {
 	case "directpath", "directpathio", "dynamicdirectpath", "dynamicdirectpathio", "passthrough", "pcipassthrough":
-		return &otherWay{name: "DirectPath I/O", why: "it gives one adapter to one machine, is the fastest, and restricts vMotion; pvrdma keeps that possible"}
+		return &otherWay{name: "DirectPath I/O", why: "it assigns an adapter to one virtual machine and restricts vMotion; pvrdma does not"}
 	case "sriov", "virtualfunction", "virtualfunctions":
-		return &otherWay{name: "SR-IOV", why: "it gives a machine a function of an adapter, and restricts vMotion; pvrdma keeps that possible"}
+		return &otherWay{name: "SR-IOV", why: "it assigns a function of an adapter to a virtual machine and restricts vMotion; pvrdma does not"}
 	case "iser":
-		return &otherWay{name: "iSER", why: "it is iSCSI over RDMA, of vSphere 6.7 on; NVMe over RDMA, of 7.0 on, is the service nvme-rdma"}
+		return &otherWay{name: "iSER", why: "it is iSCSI over RDMA (vSphere 6.7); for NVMe over RDMA (7.0), use the service nvme-rdma"}
 	case "fc", "fcoe", "fibrechannel", "fiberchannel", "nvmefc", "fcnvme":
-		return &otherWay{name: "Fibre Channel", why: "weft manages NVMe over RDMA and TCP; existing FC connections are reported and stay as they are", code: problem.FC}
+		return &otherWay{name: "Fibre Channel", why: "weft manages NVMe over RDMA and TCP; existing FC connections are only reported", code: problem.FC}
 	}
 	return nil
 }
@@ -33,5 +33,5 @@ func otherWayOf(word string) *otherWay {
 func (w *otherWay) Error() string { return w.name + " is described, not managed: " + w.why }
 
 func (w *otherWay) at(rng hcl.Range) *hcl.Diagnostic {
-	return problem.New(cmp.Or(w.code, problem.OtherWay), rng, w.name+": described, not managed", "weft sets up no %s: %s. Set it up by other means, or take the word away.", w.name, w.why)
+	return problem.New(cmp.Or(w.code, problem.OtherWay), rng, w.name+": not managed", "weft does not manage %s: %s. Configure it by other means, or remove it.", w.name, w.why)
 }

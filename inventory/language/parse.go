@@ -75,7 +75,7 @@ func (f *sourceFile) parse(src []byte) {
 	f.file = &hcl.File{Bytes: src}
 	if utf16(src) {
 		f.diags = append(f.diags, problem.New(problem.Syntax, fileStart(f.name), "the file is UTF-16",
-			"Files of the inventory are UTF-8. Save it as UTF-8 in the editor, or convert it: iconv -f UTF-16 -t UTF-8 %s > new; in PowerShell: Get-Content %[1]s | Set-Content -Encoding utf8 new.", f.name))
+			"Inventory files must be UTF-8. Save it as UTF-8, or convert it: iconv -f UTF-16 -t UTF-8 %s > new; in PowerShell: Get-Content %[1]s | Set-Content -Encoding utf8 new.", f.name))
 		return
 	}
 	if d := tooDeep(src, f.name); d != nil {

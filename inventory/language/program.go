@@ -57,7 +57,7 @@ func (m *module) collect() {
 		for _, name := range sortedAttributes(f.body) {
 			a := f.body.Attributes[name]
 			m.e.report(problem.New(problem.Attribute, a.NameRange, "attribute outside of a block",
-				"%s stands alone; a file consists of blocks. Values of variables belong in weft.weftvars.", name))
+				"%s is outside of a block. Set values of variables in weft.weftvars.", name))
 		}
 		for _, block := range f.body.Blocks {
 			m.declare(block)
@@ -65,7 +65,7 @@ func (m *module) collect() {
 	}
 	if m.call == nil && m.weft == nil && !broken(m.from.files) {
 		m.e.report(problem.New(problem.Missing, fileStart(m.from.files[0].name), "no weft block",
-			`One of the files must name the owner of what weft creates: weft { name = "…" }.`))
+			`One of the files must set the owner's name: weft { name = "…" }.`))
 	}
 }
 
@@ -76,7 +76,7 @@ func (m *module) declare(block *hclsyntax.Block) {
 	switch {
 	case !known:
 		e.report(problem.New(problem.Block, header, "no block "+block.Type,
-			"%s is not a word that belongs here.%s", block.Type, e.didYouMean(block.Type, maps.Keys(e.schemas))))
+			"%s is not supported here.%s", block.Type, e.didYouMean(block.Type, maps.Keys(e.schemas))))
 		if near := problem.Near(block.Type, slices.Collect(maps.Keys(e.schemas))); near != "" {
 			if e.meant == nil {
 				e.meant = map[string]bool{}
@@ -86,11 +86,11 @@ func (m *module) declare(block *hclsyntax.Block) {
 		return
 	case block.Type == "weft" && m.call != nil:
 		e.report(problem.New(problem.Block, header, "weft in a module",
-			"What a module creates belongs to the owner that the files next to the module block name."))
+			"A module uses the owner of the files that include it."))
 		return
 	case block.Type == "store" && m.call != nil:
 		e.report(problem.New(problem.Block, header, "a store in a module",
-			"Where runs are kept is said once, by the files next to the module block."))
+			"The run store is declared only in the files that include the module."))
 		return
 	case block.Type == "store": // see checkStore
 		if e.checkLabels(block, s.label) {
@@ -105,13 +105,13 @@ func (m *module) declare(block *hclsyntax.Block) {
 		name = block.Labels[0]
 		if !isName(name) {
 			e.report(problem.New(problem.Labels, block.LabelRanges[0], "not a name",
-				"%q cannot be referred to: a name starts with a letter and has only letters, digits, - and _.", name))
+				"%q cannot be used in references: a name starts with a letter and contains only letters, digits, - and _.", name))
 			return
 		}
 	}
 	if first, ok := m.first(block.Type, name); ok && block.Type != "locals" {
 		e.report(problem.New(problem.Twice, header, "a second "+blockName(block.Type, name),
-			"%s was already declared at %s.", blockName(block.Type, name), problem.Where(first)))
+			"%s is already declared at %s.", blockName(block.Type, name), problem.Where(first)))
 		return
 	}
 	m.add(block, name, m.from.body(e, s, block))
@@ -193,7 +193,7 @@ func (m *module) add(block *hclsyntax.Block, name string, b *body) {
 func (m *module) addLocal(a *hclsyntax.Attribute) {
 	if first := m.locals[a.Name]; first != nil {
 		m.e.report(problem.New(problem.Twice, a.NameRange, "a second local "+a.Name,
-			"local.%s was already declared at %s.", a.Name, problem.Where(first.at())))
+			"local.%s is already declared at %s.", a.Name, problem.Where(first.at())))
 		return
 	}
 	m.locals[a.Name] = newCell(m.prefix+"local."+a.Name, a.SrcRange, depthOf(a.Expr), func() cty.Value { return m.e.eval(a.Expr, m.scope) })

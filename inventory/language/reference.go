@@ -16,16 +16,16 @@ func (t valueType) acceptRefs(v cty.Value, x hcl.Expression) (cty.Value, *hcl.Di
 	objects, rest := flatten(v)
 	for _, o := range objects {
 		if !slices.Contains(t.refs, o.kind) {
-			return v, problem.New(problem.Type, x.Range(), "wrong reference", "%s is needed, but %s is a %s.", t.name, o.addr, o.kind)
+			return v, problem.New(problem.Type, x.Range(), "wrong reference", "%s is required, but %s is a %s.", t.name, o.addr, o.kind)
 		}
 	}
 	for _, r := range rest {
 		if !t.texts || r.IsNull() || r.Type() != cty.String {
-			return v, problem.New(problem.Type, x.Range(), "not a reference", "%s is needed, without quotes, but this is %s.", t.name, describe(r))
+			return v, problem.New(problem.Type, x.Range(), "not a reference", "%s is required, without quotes, but this is %s.", t.name, describe(r))
 		}
 	}
 	if !t.many && (len(objects) != 1 || v.Type() != refType) {
-		return v, problem.New(problem.Type, x.Range(), "not one reference", "%s is needed, but this is %s.", t.name, describeRefs(v, objects))
+		return v, problem.New(problem.Type, x.Range(), "not a single reference", "%s is required, but this is %s.", t.name, describeRefs(v, objects))
 	}
 	return v, nil
 }

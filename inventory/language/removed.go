@@ -70,10 +70,10 @@ func (b *builder) declaredAddresses(all contents) map[string]hcl.Range {
 func notGone(at hcl.Range, from string, declared, seen map[string]hcl.Range) *hcl.Diagnostic {
 	if other, ok := declared[from]; ok {
 		return problem.New(problem.Twice, at, from+" is declared",
-			"%s stands at %s. A removed block is for what is not declared any more; enabled = false prunes what is.", from, problem.Where(other))
+			"%s is declared at %s. A removed block is for objects that are no longer declared; to prune a declared block, set enabled = false.", from, problem.Where(other))
 	}
 	if other, ok := seen[from]; ok {
-		return problem.New(problem.Twice, at, "a second removed block for "+from, "The first one stands at %s.", problem.Where(other))
+		return problem.New(problem.Twice, at, "a second removed block for "+from, "The first one is at %s.", problem.Where(other))
 	}
 	return nil
 }
@@ -84,20 +84,20 @@ func address(x hcl.Expression) (string, *hcl.Diagnostic) {
 	t, diags := hcl.AbsTraversalForExpr(x)
 	if diags.HasErrors() {
 		return "", problem.New(problem.Reference, x.Range(), "not an address",
-			`An address is written out, without quotes and functions, as in server.node["st1"].`)
+			`Write the address without quotes and functions, as in server.node["st1"].`)
 	}
 	var text []string
 	for len(t) > 0 {
 		kind := stepName(t[0])
 		if !slices.Contains(removable(), kind) {
 			if kind == "dvswitch" || kind == "vm" {
-				return "", problem.New(problem.Reference, t[0].SourceRange(), "known by its path", "A %s is known by its path in vCenter, whatever its block is called: no block is needed when it gets another name or leaves the files.", kind)
+				return "", problem.New(problem.Reference, t[0].SourceRange(), "identified by its path", "weft identifies a %s by its path in vCenter, so it needs neither a moved nor a removed block.", kind)
 			}
-			return "", problem.New(problem.Reference, t[0].SourceRange(), "not a type of block",
-				"%q leaves nothing on devices.%s An address starts with %s.", kind, problem.DidYouMean(kind, removable()), problem.OrList(removable()))
+			return "", problem.New(problem.Reference, t[0].SourceRange(), "not a block type",
+				"%q has no objects on devices.%s An address starts with %s.", kind, problem.DidYouMean(kind, removable()), problem.OrList(removable()))
 		}
 		if len(t) < 2 || stepName(t[1]) == "" {
-			return "", problem.New(problem.Reference, x.Range(), "not an address", "A name must follow %s, %s.….", kind, kind)
+			return "", problem.New(problem.Reference, x.Range(), "not an address", "Add a name after %s, as in %s.NAME.", kind, kind)
 		}
 		part := kind + "." + stepName(t[1])
 		t = t[2:]
@@ -109,7 +109,7 @@ func address(x hcl.Expression) (string, *hcl.Diagnostic) {
 		}
 		text = append(text, part)
 		if kind != "module" && len(t) > 0 {
-			return "", problem.New(problem.Reference, t.SourceRange(), "only a part", "%s is removed as a whole.", strings.Join(text, "."))
+			return "", problem.New(problem.Reference, t.SourceRange(), "part of an object", "%s can only be removed as a whole.", strings.Join(text, "."))
 		}
 	}
 	return strings.Join(text, "."), nil

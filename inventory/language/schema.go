@@ -181,7 +181,7 @@ func (s *schema) checkLabel(label string, at hcl.Range) *hcl.Diagnostic {
 		return problem.New(problem.Labels, at, "not "+s.names.name, "%q is not %s.", label, s.names.name)
 	}
 	if s.names == nil && !goodKey(label) {
-		return problem.New(problem.Labels, at, "not a label", "A label is not empty and has only printable characters other than quotes and backslashes.")
+		return problem.New(problem.Labels, at, "invalid label", "A label must not be empty, and may contain only printable characters other than quotes and backslashes.")
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func (e *evaluator) secret(o *object, name string) *inventory.Secret {
 	e.warnExposed(a, o.in.from, o.scope, *o.header)
 	return inventory.NewSecret(secretSource(a.Expr), func() (string, error) {
 		if e.denied != nil {
-			return "", fmt.Errorf("read %s (%s): the files are not trusted, so no secret is read", a.Name, problem.Where(a.SrcRange))
+			return "", fmt.Errorf("read %s (%s): the files are untrusted, so no secret is read", a.Name, problem.Where(a.SrcRange))
 		}
 		e.reading.Lock()
 		defer e.reading.Unlock()
@@ -44,7 +44,7 @@ func (e *evaluator) readSecret(a *hclsyntax.Attribute, scope *hcl.EvalContext) (
 	}
 	text, err := convert.Convert(v, cty.String)
 	if err != nil {
-		return "", fmt.Errorf("read %s: it is not a text", at)
+		return "", fmt.Errorf("read %s: it is not a string", at)
 	}
 	if text.IsNull() {
 		return "", fmt.Errorf("read %s: %w", at, errors.New("it is null"))
@@ -95,13 +95,13 @@ func (e *evaluator) checkSecret(in *module, header hcl.Range, a *hclsyntax.Attri
 	_ = hclsyntax.Walk(a.Expr, from) // the walker never fails
 	at := problem.Where(a.SrcRange)
 	if from.literal || !from.reads && len(from.names) == 0 {
-		e.report(problem.New(problem.Literal, header, "a literal in a sensitive attribute",
-			"%s (%s) stands in the file, or a part of it. Read all of it with env(\"NAME\"), file(\"PATH\") or exec(\"COMMAND\", …).", a.Name, at))
+		e.report(problem.New(problem.Literal, header, "literal secret",
+			"All or part of %s (%s) is written in the file. Read it completely with env(\"NAME\"), file(\"PATH\") or exec(\"COMMAND\", …).", a.Name, at))
 	}
 	for _, name := range from.names {
 		if v := in.variables[name]; v != nil && !v.sensitive {
-			e.report(problem.New(problem.Exposed, header, "a secret in a variable that is shown",
-				"%s (%s) uses var.%s, whose value stands in plans. Give that variable sensitive = true.", a.Name, at, name))
+			e.report(problem.New(problem.Exposed, header, "secret in a variable that is not sensitive",
+				"%s (%s) uses var.%s, whose value is shown in plans: set sensitive = true in that variable.", a.Name, at, name))
 		}
 	}
 }

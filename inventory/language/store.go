@@ -68,7 +68,7 @@ func storeOf(files []*sourceFile) (s *inventory.Store, diags hcl.Diagnostics) {
 			switch {
 			case b.Type != "store" || len(b.Labels) != 1:
 			case s != nil:
-				diags = append(diags, problem.New(problem.Twice, b.DefRange(), "a second store", "Where runs are kept was already declared at %s.", problem.Where(s.Range)))
+				diags = append(diags, problem.New(problem.Twice, b.DefRange(), "duplicate store", "The run store is already declared at %s.", problem.Where(s.Range)))
 			default:
 				var bad hcl.Diagnostics
 				s, bad = oneStore(b)
@@ -84,13 +84,13 @@ func oneStore(b *hclsyntax.Block) (*inventory.Store, hcl.Diagnostics) {
 	var diags hcl.Diagnostics
 	wants := map[string][]string{"nats": {"url", "creds", "replicas", "lease"}, "directory": {"path", "lease"}}[s.Kind]
 	if wants == nil {
-		return s, hcl.Diagnostics{problem.New(problem.Value, b.LabelRanges[0], "no such store", `There are store "nats" and store "directory", and not %q.`, s.Kind)}
+		return s, hcl.Diagnostics{problem.New(problem.Value, b.LabelRanges[0], "unknown store", `The label must be "nats" or "directory", not %q.`, s.Kind)}
 	}
 	for _, name := range sortedNames(b.Body.Attributes) {
 		a := b.Body.Attributes[name]
 		v, bad := a.Expr.Value(nil)
 		if bad.HasErrors() || !v.IsWhollyKnown() || v.IsNull() {
-			diags = append(diags, problem.New(problem.Value, a.Expr.Range(), "not a constant", "Where runs are kept is read before anything else: write the value itself, without variables, functions and references. What differs between people and pipelines is given by --store or WEFT_STORE."))
+			diags = append(diags, problem.New(problem.Value, a.Expr.Range(), "not a constant", "The run store is read before all other blocks: write a literal value, without variables, functions and references. For different values per user or pipeline, use --store or WEFT_STORE."))
 			continue
 		}
 		if _, known := storeSchema().attrs[name]; !known {
@@ -105,7 +105,7 @@ func oneStore(b *hclsyntax.Block) (*inventory.Store, hcl.Diagnostics) {
 	switch {
 	case diags.HasErrors():
 	case s.Kind == "nats" && s.URL == "" && s.Creds == "":
-		diags = append(diags, problem.New(problem.Missing, b.DefRange(), `store "nats" lacks its url`, "Write url, or creds with the file that weft hub credential add has made, which holds the address."))
+		diags = append(diags, problem.New(problem.Missing, b.DefRange(), `store "nats" lacks its url`, "Set url, or set creds to the file that weft hub credential add created, which contains the address."))
 	case s.Kind == "directory" && s.Path == "":
 		diags = append(diags, problem.New(problem.Missing, b.DefRange(), `store "directory" lacks its path`, "Write path."))
 	}
@@ -125,11 +125,11 @@ func setStore(s *inventory.Store, name string, v cty.Value) error {
 		return nil
 	}
 	if v.Type() != cty.String {
-		return fmt.Errorf("it is a text")
+		return fmt.Errorf("it must be a string")
 	}
 	text := v.AsString()
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return fmt.Errorf("it has characters that cannot be seen")
+		return fmt.Errorf("it contains invisible characters")
 	}
 	switch name {
 	case "url":
@@ -150,7 +150,7 @@ func CheckStoreURL(text string) error {
 	for one := range strings.SplitSeq(text, ",") {
 		u, err := url.Parse(one)
 		if err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Hostname() == "" || strings.ContainsAny(one, " \"'$<>\\") {
-			return fmt.Errorf("%q is no address of a hub: write tls://HOST:PORT, or nats://HOST:PORT on this machine", one)
+			return fmt.Errorf("%q is not the address of a hub: use tls://HOST:PORT, or nats://HOST:PORT on this machine", one)
 		}
 	}
 	return nil

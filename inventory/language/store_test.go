@@ -14,7 +14,7 @@ func TestStore(t *testing.T) {
 	for _, c := range []struct{ kind, inside, want string }{
 		{`"nats"`, `url = "tls://hub.example.net:4222,tls://hub2.example.net"`, ""},
 		{`"directory"`, `path = "/srv/runs"`, ""},
-		{`"etcd"`, `url = "tls://hub.example.net"`, "no such store"},
+		{`"etcd"`, `url = "tls://hub.example.net"`, "unknown store"},
 		{`"nats"`, `url = "https://hub.example.net"`, "not a value for url"},
 		{`"nats"`, `url = var.url`, "not a constant"},
 		{`"nats"`, `creds = env("CREDS")`, "not a constant"},
@@ -24,7 +24,7 @@ func TestStore(t *testing.T) {
 		{`"directory"`, `url = "tls://h"`, "url does not go with store directory"},
 		{`"directory"`, ``, "lacks its path"},
 		{`"nats"`, "url = \"tls://h\"\ncolour = \"red\"", "colour"},
-		{`"nats"`, "url = \"tls://h\"\n}\nstore \"directory\" {\npath = \"x\"", "a second store"},
+		{`"nats"`, "url = \"tls://h\"\n}\nstore \"directory\" {\npath = \"x\"", "duplicate store"},
 		{``, `url = "tls://h"`, "lacks its kind"},
 	} {
 		_, diags := loadText("weft { name = \"pod\" }\nstore "+c.kind+" {\n"+c.inside+"\n}\n", Options{})

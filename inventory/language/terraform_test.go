@@ -132,7 +132,7 @@ func refused(t *testing.T, expr string) string {
 func TestTerraformNames(t *testing.T) {
 	for expr, want := range map[string]string{
 		`"${path.module}/servers.yaml"`: `write "servers.yaml"`,
-		`path.root`:                     "path.root or path.cwd",
+		`path.root`:                     "path.root and path.cwd",
 		`terraform.workspace`:           "--var-file",
 		`data.http.x.body`:              "yamldecode",
 		`self.host`:                     "by its address",

@@ -187,9 +187,9 @@ func parsePartition(s string) (uint16, error) {
 	n, err := strconv.ParseUint(digits, 16, 16)
 	switch {
 	case !hex || len(digits) != 4 || err != nil:
-		return 0, errors.New("a partition key is 0x and four digits 0-9 and a-f")
+		return 0, errors.New("a partition key has the form 0x and four hexadecimal digits")
 	case n&0x7fff == 0:
-		return 0, errors.New("no partition has that number")
+		return 0, errors.New("0 is not a valid partition number")
 	}
 	return uint16(n), nil
 }

@@ -23,8 +23,8 @@ func (e *evaluator) deny(at hcl.Range, function string) {
 		return
 	}
 	e.denied[at] = true
-	e.report(problem.New(problem.Untrusted, at, function+"() in files that are not trusted",
-		"%s() takes something from the machine that reads the files, and these may be anybody's. Write a variable instead, with its value in weft.weftvars, or read the files where they are trusted.", function))
+	e.report(problem.New(problem.Untrusted, at, function+"() in untrusted files",
+		"%s() would expose data of this machine to untrusted files. Use a variable instead, with its value in weft.weftvars, or run weft without --untrusted.", function))
 }
 
 // escaped reports what a function says of a file that is there and cannot be
@@ -44,7 +44,7 @@ func (e *evaluator) escaped(diags hcl.Diagnostics) {
 		}
 		if at := *d.Subject; !e.denied[at] {
 			e.denied[at] = true
-			e.report(problem.New(problem.Untrusted, at, call.CalledFunctionName()+"() in files that are not trusted", "%v: only what lies in the directory is read.", err))
+			e.report(problem.New(problem.Untrusted, at, call.CalledFunctionName()+"() in untrusted files", "%v: only files in the directory are read.", err))
 		}
 	}
 }

@@ -33,20 +33,20 @@ type valueType struct {
 
 func anything() valueType { return valueType{name: "a value", cty: cty.DynamicPseudoType} }
 
-func text() valueType { return valueType{name: "a text", cty: cty.String} }
+func text() valueType { return valueType{name: "a string", cty: cty.String} }
 
 func boolean() valueType { return valueType{name: "true or false", cty: cty.Bool} }
 
 // line is a text that nothing takes for more than one line, or for commands to a
 // terminal.
-func line() valueType { return matching("a text in one line", plainLine) }
+func line() valueType { return matching("a single-line string", plainLine) }
 
 const plainLine = `[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*`
 
 // lineMap is a map of names to lines.
 func lineMap() valueType {
 	line := line()
-	return valueType{name: "a map of texts", cty: cty.Map(cty.String), check: func(v cty.Value) error {
+	return valueType{name: "a map of strings", cty: cty.Map(cty.String), check: func(v cty.Value) error {
 		for it := v.ElementIterator(); it.Next(); {
 			key, item := it.Element()
 			for _, text := range []cty.Value{key, item} {
@@ -62,7 +62,7 @@ func lineMap() valueType {
 	}}
 }
 
-func textList() valueType { return valueType{name: "a list of texts", cty: cty.List(cty.String)} }
+func textList() valueType { return valueType{name: "a list of strings", cty: cty.List(cty.String)} }
 
 // ref is a reference to one block of one of the types.
 func ref(types ...string) valueType {
@@ -104,7 +104,7 @@ func integerList(low, high int64) valueType {
 func checkInteger(v cty.Value, low, high int64) error {
 	f := v.AsBigFloat()
 	if n, exact := f.Int64(); !f.IsInt() || exact != big.Exact || n < low || n > high {
-		return fmt.Errorf("a whole number from %d to %d is needed", low, high)
+		return fmt.Errorf("a whole number from %d to %d is required", low, high)
 	}
 	return nil
 }
@@ -128,14 +128,14 @@ func wordList(words ...string) valueType {
 		var seen []string
 		for _, item := range v.AsValueSlice() {
 			if item.IsNull() {
-				return errors.New("null is not an item of the list")
+				return errors.New("the list contains null")
 			}
 			word := item.AsString()
 			if err := checkWord(word, words); err != nil {
 				return err
 			}
 			if slices.Contains(seen, word) {
-				return fmt.Errorf("%q stands in the list twice", word)
+				return fmt.Errorf("%q is in the list twice", word)
 			}
 			seen = append(seen, word)
 		}
@@ -164,7 +164,7 @@ func argumentVector() valueType {
 	return valueType{name: `a list of a command and its arguments such as ["modprobe", "nvmet"]`, cty: cty.List(cty.String), check: func(v cty.Value) error {
 		for i, item := range v.AsValueSlice() {
 			if item.IsNull() || strings.ContainsRune(item.AsString(), 0) || i == 0 && item.AsString() == "" {
-				return errors.New("each item is a text, and the first one names the command")
+				return errors.New("each item must be a string, and the first one names the command")
 			}
 		}
 		if v.LengthInt() == 0 {
@@ -252,7 +252,7 @@ func hostName() valueType {
 		}
 		text := v.AsString()
 		if _, err := netip.ParseAddr(strings.Trim(text, "[]")); strings.Contains(text, ":") && err != nil {
-			return fmt.Errorf("%q is not %s: a port stands in the connection, or in ~/.ssh/config", text, t.name)
+			return fmt.Errorf("%q is not %s: set a port in the connection, or in ~/.ssh/config", text, t.name)
 		}
 		if inventory.IsNumber(text) {
 			return fmt.Errorf("%q is not %s: an IPv4 address has four numbers", text, t.name)
@@ -276,7 +276,7 @@ const absolutePath = `(?:/(?:[^/.\p{Cc}\p{Cf}\p{Zl}\p{Zp}][^/\p{Cc}\p{Cf}\p{Zl}\
 // moduleOptions are parameters of a kernel module, as a line of modprobe.d takes
 // them: see modprobe.d(5). A backslash would join lines.
 func moduleOptions() valueType {
-	t := valueType{name: "a map of texts (options of a kernel module)", cty: cty.Map(cty.String)}
+	t := valueType{name: "a map of strings (options of a kernel module)", cty: cty.Map(cty.String)}
 	name := matching("a parameter of it", `[A-Za-z0-9_][A-Za-z0-9_.-]*`)
 	value := matching("one word, or in quotes, of ASCII without a backslash",
 		`[!#-\[\]-~]*|"[ !#-\[\]-~]*"`)
@@ -310,7 +310,7 @@ func limit() valueType {
 		case cty.String:
 			return parsed(parseDuration)(v)
 		}
-		return fmt.Errorf("a number or a duration is needed, not %s", v.Type().FriendlyName())
+		return fmt.Errorf("a number or a duration is required, not %s", v.Type().FriendlyName())
 	}}
 }
 
@@ -326,7 +326,7 @@ func each(check func(cty.Value) error) func(cty.Value) error {
 	return func(v cty.Value) error {
 		for _, item := range v.AsValueSlice() {
 			if item.IsNull() {
-				return errors.New("null is not an item of the list")
+				return errors.New("the list contains null")
 			}
 			if err := check(item); err != nil {
 				return err
@@ -353,7 +353,7 @@ func hardware() valueType {
 	port := matching("the number of a port, such as 1", `0|[1-9][0-9]?`)
 	return valueType{name: "an object with pci or mac", cty: cty.Map(cty.String), check: func(v cty.Value) error {
 		if v.LengthInt() == 0 {
-			return errors.New("a NIC is found by pci or mac")
+			return errors.New("pci or mac is required")
 		}
 		for key, item := range v.AsValueMap() {
 			switch {
@@ -366,9 +366,9 @@ func hardware() valueType {
 			case key == "port" && port.check(item) != nil:
 				return port.check(item)
 			case key == "port" && !v.HasIndex(cty.StringVal("pci")).True():
-				return errors.New("port is the number of a port of a PCI function: write pci, too")
+				return errors.New("port requires pci: it selects a port of a PCI function")
 			case key != "pci" && key != "mac" && key != "port":
-				return fmt.Errorf("%q is none of pci, port and mac", key)
+				return fmt.Errorf("%q is not pci, port or mac", key)
 			}
 		}
 		return nil

@@ -19,7 +19,7 @@ func approval() valueType {
 			return checkWord(v.AsString(), words)
 		}
 		if !v.Type().IsObjectType() && !v.Type().IsMapType() {
-			return fmt.Errorf("an object with count and not is needed, or %s, not %s", quotedList(words), v.Type().FriendlyName())
+			return fmt.Errorf("an object with count and not is required, or %s, not %s", quotedList(words), v.Type().FriendlyName())
 		}
 		for name, item := range v.AsValueMap() {
 			switch {

@@ -54,14 +54,14 @@ func (m *module) addVariable(d *declared) {
 	if a := d.body.attrs["sensitive"]; a != nil {
 		flag, diags := a.Expr.Value(nil)
 		if diags.HasErrors() || flag.Type() != cty.Bool || flag.IsNull() {
-			e.report(problem.New(problem.Type, a.Expr.Range(), "not true or false", "sensitive is written as true or false."))
+			e.report(problem.New(problem.Type, a.Expr.Range(), "not true or false", "sensitive must be a literal true or false."))
 		}
 		// In doubt it is.
 		v.sensitive = diags.HasErrors() || !flag.RawEquals(cty.False)
 	}
 	if a := d.body.attrs["default"]; a != nil && v.sensitive && !empty(a.Expr) {
-		e.report(problem.New(problem.Literal, d.header, "the default of a sensitive variable",
-			"It stands in the file (%s). Take it out, or make it null, and give the value in WEFT_VAR_%s.", problem.Where(a.SrcRange), d.name))
+		e.report(problem.New(problem.Literal, d.header, "default of a sensitive variable",
+			"The default is written in the file (%s). Remove it or set it to null, and set the value with WEFT_VAR_%s.", problem.Where(a.SrcRange), d.name))
 	}
 	v.cell = newCell(m.prefix+"var."+d.name, d.header, 0, func() cty.Value { return e.computeVariable(v) })
 	m.variables[d.name] = v
@@ -96,7 +96,7 @@ func (e *evaluator) computeVariable(v *variable) cty.Value {
 			why = "it is not " + v.ty.FriendlyName()
 		}
 		e.report(problem.New(problem.VarType, v.header, "wrong type of variable "+v.name,
-			"The value that %s gives does not fit the type: %s.", from, why))
+			"The value from %s does not match the type: %s.", from, why))
 		return cty.DynamicVal
 	}
 	if !converted.IsWhollyKnown() {
@@ -117,8 +117,8 @@ func (e *evaluator) asPlanned(v *variable, planned cty.Value) {
 	if !value.IsKnown() || value.RawEquals(planned) { // what is not known was reported
 		return
 	}
-	e.report(problem.New(problem.VarPlanned, v.header, "variable "+v.name+" is not as planned",
-		"%s gives %s, and the plan that is carried out holds %s. Leave it out; for another value end the run, and plan again.", v.asked.from, asJSON(value), asJSON(planned)))
+	e.report(problem.New(problem.VarPlanned, v.header, "variable "+v.name+" differs from the plan",
+		"%s sets %s, but the running plan has %s. Remove it; to use another value, end the run and plan again.", v.asked.from, asJSON(value), asJSON(planned)))
 }
 
 // asJSON shows a value that is not sensitive, or the beginning of it.
@@ -147,17 +147,17 @@ func (e *evaluator) rawVariable(v *variable) (value cty.Value, from string, ok b
 		if a == nil {
 			if e.denied != nil {
 				e.report(problem.New(problem.VarUnset, v.header, "variable "+v.name+" has no value",
-					"The files are not trusted, so the environment gives it none. Give it one in weft.weftvars or with --var %s=….", v.name))
+					"The files are untrusted, so the environment is not read. Set it in weft.weftvars or with --var %s=….", v.name))
 				return value, "", false
 			}
 			e.report(problem.New(problem.VarUnset, v.header, "variable "+v.name+" has no value",
-				"Give it one in weft.weftvars, with --var %s=… or in WEFT_VAR_%s.", v.name, v.name))
+				"Set it in weft.weftvars, with --var %s=… or with WEFT_VAR_%s.", v.name, v.name))
 			return value, "", false
 		}
 		value, diags := a.Expr.Value(nil)
 		if diags.HasErrors() {
 			if v.sensitive {
-				diags = hcl.Diagnostics{problem.New(problem.Expr, v.header, "the default of variable "+v.name, "It cannot be computed. It is sensitive, so no more is shown.")}
+				diags = hcl.Diagnostics{problem.New(problem.Expr, v.header, "the default of variable "+v.name, "It cannot be evaluated. It is sensitive, so details are hidden.")}
 			}
 			e.report(problem.Coded(problem.Expr, diags)...)
 			return value, "", false
@@ -171,7 +171,7 @@ func (e *evaluator) rawVariable(v *variable) (value cty.Value, from string, ok b
 	value, diags := v.given.expr.Value(nil)
 	if diags.HasErrors() {
 		if v.sensitive {
-			diags = hcl.Diagnostics{problem.New(problem.Expr, v.header, "variable "+v.name, "The value that %s gives cannot be computed. It is sensitive, so no more is shown.", v.given.from)}
+			diags = hcl.Diagnostics{problem.New(problem.Expr, v.header, "variable "+v.name, "The value from %s cannot be evaluated. It is sensitive, so details are hidden.", v.given.from)}
 		}
 		e.report(problem.Coded(problem.Expr, diags)...)
 		return value, "", false
@@ -193,7 +193,7 @@ func (e *evaluator) inputVariable(v *variable) (value cty.Value, from string, ok
 	}
 	value, diags := g.input.Expr.Value(g.call.in.from.secretScope(g.call.scope))
 	if diags.HasErrors() {
-		e.report(problem.New(problem.Expr, v.header, "variable "+v.name, "The value that %s gives cannot be computed. It is sensitive, so no more is shown.", g.from))
+		e.report(problem.New(problem.Expr, v.header, "variable "+v.name, "The value from %s cannot be evaluated. It is sensitive, so details are hidden.", g.from))
 		return value, "", false
 	}
 	return value, g.from, value.IsWhollyKnown()
@@ -213,7 +213,7 @@ func (e *evaluator) textVariable(v *variable) (value cty.Value, from string, ok 
 			why = "it is not an expression"
 		}
 		e.report(problem.New(problem.VarType, v.header, "wrong type of variable "+v.name,
-			"The value that %s gives cannot be read: %s.", v.given.from, strings.TrimSuffix(why, ".")))
+			"The value from %s cannot be read: %s.", v.given.from, strings.TrimSuffix(why, ".")))
 		return cty.DynamicVal, "", false
 	}
 	src := []byte(v.given.text)
@@ -240,7 +240,7 @@ func (e *evaluator) savedVariable(v *variable) (value cty.Value, from string, ok
 		value, err = ctyjson.Unmarshal([]byte(v.given.text), ty)
 	}
 	if err != nil {
-		e.report(problem.New(problem.VarType, v.header, "wrong value of variable "+v.name, "What the saved plan holds cannot be read: %v.", err))
+		e.report(problem.New(problem.VarType, v.header, "wrong value of variable "+v.name, "The value in the saved plan cannot be read: %v.", err))
 		return cty.DynamicVal, "", false
 	}
 	return value, v.given.from, true
@@ -270,7 +270,7 @@ func (e *evaluator) give(files []*sourceFile, vars []string, saved map[string]js
 			e.report(problem.New(problem.VarUnknown, fileStart("--var"), "--var needs a value", "Write --var NAME=VALUE."))
 		case v == nil:
 			e.report(problem.New(problem.VarUnknown, fileStart("--var"), "no variable "+fmt.Sprintf("%q", name),
-				"--var %s=… names a variable that is not declared.%s", name, e.didYouMean(name, maps.Keys(e.root.variables))))
+				"--var %s=… names an undeclared variable.%s", name, e.didYouMean(name, maps.Keys(e.root.variables))))
 		default:
 			v.given = &given{from: "--var " + name, text: text, flag: true}
 		}
@@ -293,14 +293,14 @@ func (e *evaluator) giveFile(f *sourceFile) {
 		return
 	}
 	for _, b := range f.body.Blocks {
-		e.report(problem.New(problem.Block, b.DefRange(), "a block among values", "A file of values has only lines NAME = VALUE."))
+		e.report(problem.New(problem.Block, b.DefRange(), "block in a variables file", "A variables file contains only lines NAME = VALUE."))
 	}
 	for _, name := range sortedAttributes(f.body) {
 		a := f.body.Attributes[name]
 		v := e.root.variables[name]
 		if v == nil {
 			e.report(problem.New(problem.VarUnknown, a.NameRange, "no variable "+name,
-				"A variable of this name is not declared.%s", e.didYouMean(name, maps.Keys(e.root.variables))))
+				"No variable of this name is declared.%s", e.didYouMean(name, maps.Keys(e.root.variables))))
 			continue
 		}
 		v.given = &given{from: problem.Where(a.NameRange), expr: a.Expr, flag: f.given}
@@ -335,7 +335,7 @@ func (e *evaluator) validate(v *variable, condition, message *hclsyntax.Attribut
 	holds, _ = holds.Unmark()
 	holds, err := convert.Convert(holds, cty.Bool)
 	if err != nil || holds.IsNull() {
-		e.report(problem.Within(problem.New(problem.Type, condition.Expr.Range(), "not a condition", "It must be true or false."), condition.SrcRange))
+		e.report(problem.Within(problem.New(problem.Type, condition.Expr.Range(), "invalid condition", "It must be true or false."), condition.SrcRange))
 		return
 	}
 	if holds.True() {

@@ -51,7 +51,7 @@ func TestPrecedence(t *testing.T) {
 	expect("8")
 	o.Values = map[string]json.RawMessage{"x": json.RawMessage("9"), "gone": json.RawMessage("1")}
 	m, diags := Load(dir, o)
-	if text := diagText(m, diags); !strings.Contains(text, string(problem.VarPlanned)) || !strings.Contains(text, "--var x gives 8, and the plan that is carried out holds 9") {
+	if text := diagText(m, diags); !strings.Contains(text, string(problem.VarPlanned)) || !strings.Contains(text, "--var x sets 8, but the running plan has 9") {
 		t.Errorf("a flag that gives something else than the plan holds: %s", text)
 	}
 	o.Vars = []string{"x=9"}
@@ -88,7 +88,7 @@ func TestValuesForNothing(t *testing.T) {
 	dir["weft.weftvars"] = &fstest.MapFile{Data: []byte("xx = 2\nblock {}\n")}
 	m, diags := Load(dir, Options{Vars: []string{"y=1", "z"}})
 	text := diagText(m, diags)
-	for _, want := range []string{`Did you mean "x"?`, `--var y=`, "NAME=VALUE", "A file of values has only lines"} {
+	for _, want := range []string{`Did you mean "x"?`, `--var y=`, "NAME=VALUE", "A variables file contains only lines"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
@@ -243,7 +243,7 @@ func TestReadingSecrets(t *testing.T) {
 		`env("UNSET")`:             "the environment variable UNSET is not set",
 		`file("none")`:             "none",
 		`jsondecode(file("json"))`: "at main.weft.hcl:",
-		`[var.x]`:                  "not a text",
+		`[var.x]`:                  "not a string",
 	} {
 		if _, _, err := read(expr); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), secretText) {
 			t.Errorf("%s: %v", expr, err)

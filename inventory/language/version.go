@@ -21,10 +21,10 @@ func (e *evaluator) checkVersion() {
 	a := e.root.weft.body.attrs["required_version"]
 	switch ok, err := satisfies(Version, want.AsString()); {
 	case err != nil:
-		e.report(problem.Within(problem.New(problem.Version, a.Expr.Range(), "not a version constraint", "%v.", err), a.SrcRange))
+		e.report(problem.Within(problem.New(problem.Version, a.Expr.Range(), "invalid version constraint", "%v.", err), a.SrcRange))
 	case !ok:
-		e.report(problem.Within(problem.New(problem.Version, a.Expr.Range(), "another version of weft is needed",
-			"The inventory asks for %s; this is weft %s.", want.AsString(), Version), a.SrcRange))
+		e.report(problem.Within(problem.New(problem.Version, a.Expr.Range(), "another version of weft is required",
+			"The inventory requires %s; this is weft %s.", want.AsString(), Version), a.SrcRange))
 	}
 }
 

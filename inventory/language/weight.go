@@ -59,7 +59,7 @@ func tooHeavy(v cty.Value, n int) bool {
 }
 
 func heavy(at hcl.Range, summary string) *hcl.Diagnostic {
-	return problem.New(problem.TooLarge, at, summary, "All together it would hold more than %d items, more than %d MiB of text or a number of more than %d digits.",
+	return problem.New(problem.TooLarge, at, summary, "In total, it would contain more than %d items, more than %d MiB of text or a number of more than %d digits.",
 		maxItems, maxText>>20, maxDigits)
 }
 
@@ -119,9 +119,9 @@ func (x *turnExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 // as innocent as any.
 func (e *evaluator) dizzy(at hcl.Range) *hcl.Diagnostic {
 	if e.dizzied == nil {
-		e.dizzied = problem.New(problem.TooLarge, at, "too many turns of loops",
-			"All loops of the inventory together take more than %d turns. "+
-				"A loop over a whole list for each of many instances does: make a map of the list in a local once, { for x in … : x.name => x }, and take [each.key] of it.", maxTurns)
+		e.dizzied = problem.New(problem.TooLarge, at, "too many loop iterations",
+			"All loops of the inventory together exceed %d iterations. "+
+				"x }, and take [each.key] of it. => A common cause is a loop over a whole list in each of many instances: build a map in a local once, { for x in … : x.name => x }, and use [each.key] of it. => x }, and take [each.key] of it.", maxTurns)
 	}
 	return e.dizzied
 }

@@ -29,7 +29,7 @@ func OptionKind() *host.Kind[Option] {
 			Name: "advanced_option", About: "An advanced option of an ESXi host.", Label: "path",
 			Named: inventory.Form{Is: "the path of an advanced option: /Net/PVRDMAVmknic", Pattern: `(/[A-Za-z0-9_]+){2,}`},
 			Attributes: []inventory.Attribute{{Name: "value", About: "The value: text, or a number for a numeric option.", Needed: true,
-				Form: inventory.Form{Is: "a text in one line", Pattern: `[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*`}}},
+				Form: inventory.Form{Is: "a single-line string", Pattern: `[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*`}}},
 		},
 		Blocks: func(s *inventory.Server) (list []host.Block[Option]) {
 			for _, b := range s.Declared("advanced_option") {

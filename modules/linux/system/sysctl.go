@@ -43,7 +43,7 @@ func sysctlWords() *inventory.BlockType {
 		Named: inventory.Form{Is: "a key of sysctl", Pattern: `[A-Za-z0-9_][A-Za-z0-9_-]*([./][A-Za-z0-9_:*-]+)+`},
 		Attributes: []inventory.Attribute{{
 			Name: "value", About: "The value, as sysctl prints it.", Needed: true,
-			Form: inventory.Form{Is: "a text in one line", Pattern: `(?:\t|[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}])+`},
+			Form: inventory.Form{Is: "a single-line string", Pattern: `(?:\t|[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}])+`},
 		}},
 	}
 }
