@@ -29,14 +29,18 @@ func Kinds() []host.AnyKind {
 	}
 }
 
+// places is a pattern of the shell for the places of NIC ports, as inventory.RNIC.Place writes
+// them: a PCI address, one with the number of a port, or a MAC address.
+const places = "*:??:??.?|*:??:??.?@[0-9]|*:??:??.?@[0-9][0-9]|@??:??:??:??:??:??"
+
 // Permits are the looks that only root has, of those that weft plan, facts, drift, discover
 // and doctor take: what a reader does for a login that may read only. Keys are not among
 // them, nor the content of any file, nor a command of the files.
 func Permits() []remote.Permit {
 	own := []remote.Permit{
-		{What: "the machine and its NICs", Look: factsLook(true, nil), Each: "nics|all|every|*:??:??.?"},
+		{What: "the machine and its NICs", Look: factsLook(true, nil), Each: "nics|all|every|" + places},
 		{What: "how the machine is", Look: healthLook()},
-		{What: "what its NICs are set to", Look: settingsLook(nil), Each: "*:??:??.?"},
+		{What: "what its NICs are set to", Look: settingsLook(nil), Each: places},
 		{What: "NVMe: what is exported, connected and built on it", Look: nvmeLook()},
 		{What: "whom its ports hear", Look: heardLook()},
 		{What: "the switches of InfiniBand that its ports are plugged into", Look: subnetLook()},
