@@ -7,6 +7,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+
+	"weft/internal/metric"
 )
 
 // A Validation is a set of checks that gates and verify use.
@@ -89,8 +91,9 @@ type Before struct {
 type Metric struct {
 	Block
 	Name       string
-	Source     string
-	Size       int // bytes; 0: every size
+	Measure    metric.ID // of the name; none of a counter, which has any name
+	Source     string    // of a counter
+	Size       int       // bytes; 0: every size
 	Unit       string
 	Max        float64 // limit; nanoseconds when Duration
 	HasMax     bool
@@ -183,23 +186,7 @@ type Output struct {
 }
 
 // Latency reports whether the metric is a latency: its limit is a duration.
-func (x *Metric) Latency() bool {
-	return x.Source == "" && x.Name != "errors" && x.Name != IOPS && !slices.Contains(CompareMetrics(), x.Name)
-}
-
-// What compares RDMA with TCP, or is of RDMA where both are measured in turn.
-const (
-	CPUSaved   = "cpu_saved"  // 1 - processor time for a gigabit over RDMA by that over TCP
-	Ratio      = "ratio"      // p99 over TCP by that over RDMA
-	Throughput = "throughput" // Gbit/s over RDMA, or of a load
-)
-
-// IOPS is how many commands a load does in a second.
-const IOPS = "iops"
-
-// CompareMetrics are the metrics that compare measures. They have numbers for limits,
-// also for the least.
-func CompareMetrics() []string { return []string{CPUSaved, Ratio, Throughput} }
+func (x *Metric) Latency() bool { return x.Measure.Row().Unit == metric.Duration }
 
 // Mistyped reports whether a limit of observed values is of another kind than
 // the metric, as far as that shows before they are known.
@@ -213,18 +200,6 @@ func (x *Metric) Mistyped() bool {
 		return false
 	}
 	return true
-}
-
-// ProbeMetrics are the metrics that a probe measures, all but errors as
-// latencies. What the storage takes by itself is known of reads alone.
-func ProbeMetrics(probe string) []string {
-	switch probe {
-	case "verbs", "socket":
-		return []string{"p50", "p99", "p999", "errors"}
-	case "nvme-load":
-		return []string{"p50", "p99", "p999", "errors", IOPS, Throughput}
-	}
-	return []string{"p50", "p99", "p999", "added_p99", "errors"}
 }
 
 // Observed returns an observed attribute, such as live_paths, of the instance

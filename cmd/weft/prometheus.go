@@ -1,13 +1,16 @@
 package main
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"weft/internal/metric"
 	"weft/internal/prove"
 	"weft/internal/tally"
 )
@@ -17,21 +20,25 @@ type seenLast struct {
 	owner string
 	last  atomic.Pointer[prove.Result] // nil: the first look is under way
 
-	counter, value, verdict, pairP99 *prometheus.Desc
+	counter, value, verdict *prometheus.Desc
+	pairs                   map[metric.ID]*prometheus.Desc // of the table
 }
 
 func newSeenLast(owner string) *seenLast {
 	place := []string{"owner", "validation", "metric", "place", "size", "baseline", "limit"}
-	return &seenLast{owner: owner,
+	pairs := map[metric.ID]*prometheus.Desc{}
+	for _, id := range metric.All(func(r metric.Row) bool { return r.Gauge != "" }) {
+		pairs[id] = prometheus.NewDesc(id.Row().Gauge, id.Row().Title+" of reads of a pair over a plane.", []string{"owner", "initiator", "target", "plane", "portal", "over", "size"}, nil)
+	}
+	return &seenLast{owner: owner, pairs: pairs,
 		counter: prometheus.NewDesc("weft_counter", "What a switch port or a NIC has counted.", []string{"owner", "device", "port", "priority", "name"}, nil),
 		value:   prometheus.NewDesc("weft_metric", "What a metric was at a place; latencies in nanoseconds.", place, nil),
-		verdict: prometheus.NewDesc("weft_verdict", "1: pass, 0: fail, -1: inconclusive, -2: not measured, -3: unknown to this weft, -4: partial.", place, nil),
-		pairP99: prometheus.NewDesc("weft_pair_p99_seconds", "p99 of reads of a pair over a plane.", []string{"owner", "initiator", "target", "plane", "portal", "over", "size"}, nil)}
+		verdict: prometheus.NewDesc("weft_verdict", "1: pass, 0: fail, -1: inconclusive, -2: not measured, -3: unknown to this weft, -4: partial.", place, nil)}
 }
 
 // Describe implements prometheus.Collector.
 func (s *seenLast) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{s.counter, s.value, s.verdict, s.pairP99} {
+	for _, d := range slices.AppendSeq([]*prometheus.Desc{s.counter, s.value, s.verdict}, maps.Values(s.pairs)) {
 		out <- d
 	}
 }
@@ -77,7 +84,11 @@ func (s *seenLast) Collect(out chan<- prometheus.Metric) {
 	}
 	for _, r := range res.Rows {
 		if r.Why == "" && r.Samples > 0 && r.Probe == "" {
-			put(s.pairP99, prometheus.GaugeValue, r.P99.Seconds(), s.owner, r.Initiator, r.Target, r.Plane, r.At, r.Over(), strconv.Itoa(r.Size))
+			for id, d := range s.pairs {
+				if took, ok := r.Quantile(id); ok {
+					put(d, prometheus.GaugeValue, took.Seconds(), s.owner, r.Initiator, r.Target, r.Plane, r.At, r.Over(), strconv.Itoa(r.Size))
+				}
+			}
 		}
 	}
 }

@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"weft/internal/metric"
 	"weft/internal/prove"
 	"weft/internal/tally"
 )
 
 // sighting is a look with something of all that Prometheus is told.
 func sighting() *prove.Result {
-	row := &prove.Row{Initiator: `server.node["a"]`, Target: "target.t", Plane: "a", P99: 1500 * time.Microsecond}
+	row := &prove.Row{Initiator: `server.node["a"]`, Target: "target.t", Plane: "a", Quantiles: metric.Quantiles{P99: 1500 * time.Microsecond}}
 	row.Samples, row.Size, row.Transport = 5, 4096, "tcp"
 	return &prove.Result{Rows: []*prove.Row{row, {Initiator: "server.b", Plane: "a", Why: "it is away"}},
 		After: &prove.Snapshot{Samples: []prove.Sample{

@@ -91,40 +91,6 @@ func (b *Baseline) of(row *Row) *Entry {
 	return &b.Entries[i]
 }
 
-// An estimate is a quantile of what was measured, and between what it lies with
-// 95 % of confidence, by the order of the samples alone.
-type estimate struct{ value, low, high float64 }
-
-func quantile(h *latency.Histogram, q float64) estimate {
-	const z = 1.96
-	d := z * math.Sqrt(q*(1-q)/float64(max(h.Count(), 1)))
-	return estimate{float64(h.Quantile(q)), float64(h.Quantile(q - d)), float64(h.Quantile(min(q+d, 1)))}
-}
-
-// less is what is left of an estimate without another one.
-func (e estimate) less(o estimate) estimate {
-	return estimate{e.value - o.value, e.low - o.high, e.high - o.low}
-}
-
-// estimated is a metric of a row, and of the local read to compare it with
-// where the metric wants that.
-func estimated(metric string, hist, local *latency.Histogram) (estimate, bool) {
-	switch metric {
-	case "p50":
-		return quantile(hist, 0.5), true
-	case "p99":
-		return quantile(hist, 0.99), true
-	case "p999":
-		return quantile(hist, 0.999), true
-	case "added_p99":
-		if local == nil {
-			return estimate{}, false
-		}
-		return quantile(hist, 0.99).less(quantile(local, 0.99)), true
-	}
-	return estimate{}, false
-}
-
 // regress holds a row against the baseline. It fails only what is worse beyond
 // what the number of samples leaves open.
 func regress(res *Result, base *Baseline, v *inventory.Validation, m *inventory.Metric, row *Row) Judgement {
@@ -148,22 +114,22 @@ func regress(res *Result, base *Baseline, v *inventory.Validation, m *inventory.
 	}
 	j.Against = then.Time
 	before := decoded(then.Histogram)
-	now, okNow := estimated(m.Name, row.Latencies(), localHist)
-	was, okThen := estimated(m.Name, before, localThen)
+	now, okNow := m.Measure.Estimate(row.Latencies(), localHist)
+	was, okThen := m.Measure.Estimate(before, localThen)
 	if !okNow || !okThen {
 		j.Why = "the local read to compare with is not known, now or in the baseline"
 		return j
 	}
 	worse := func(x float64) float64 { return x + m.Regression*math.Abs(x) }
-	j.Value, j.Limit = now.value, worse(was.value)
+	j.Value, j.Limit = now.Value, worse(was.Value)
 	switch {
-	case now.value <= j.Limit:
+	case now.Value <= j.Limit:
 		j.Verdict = Pass
-	case now.low > worse(was.high):
+	case now.Low > worse(was.High):
 		j.Verdict = Fail
-		j.Why = fmt.Sprintf("it was %v, and may grow by %.4g %%", time.Duration(was.value), m.Regression*100)
+		j.Why = fmt.Sprintf("it was %v, and may grow by %.4g %%", time.Duration(was.Value), m.Regression*100)
 	default:
-		j.Why = fmt.Sprintf("it was %v; %d samples, and %d then, do not tell whether it is worse", time.Duration(was.value), row.Samples, before.Count())
+		j.Why = fmt.Sprintf("it was %v; %d samples, and %d then, do not tell whether it is worse", time.Duration(was.Value), row.Samples, before.Count())
 	}
 	return j
 }

@@ -30,8 +30,8 @@ func measuredRow(transport, plane string, around time.Duration, n int, seed uint
 func TestBaseline(t *testing.T) {
 	v := &inventory.Validation{Block: inventory.Block{Addr: "validation.l"}, Name: "l", Probe: readProbe}
 	metric := func(name string) *inventory.Metric {
-		m := &inventory.Metric{Name: name, Regression: 0.1}
-		v.Metrics = []*inventory.Metric{m, {Name: "errors", HasMax: true}}
+		m := &inventory.Metric{Name: name, Measure: named(name), Regression: 0.1}
+		v.Metrics = []*inventory.Metric{m, {Name: "errors", Measure: failures, HasMax: true}}
 		return m
 	}
 	result := func(around, local time.Duration, n int, seed uint64) *Result {

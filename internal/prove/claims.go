@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"weft/inventory"
+	"weft/internal/metric"
 )
 
 // A Claim is what is published about RDMA and storage, and what was measured here of the
@@ -42,11 +42,11 @@ func Claims(list []*Comparison) []Claim {
 		return claimed{over, func(c *Comparison) (float64, bool) { return figureOf(c, over, (*Compared).Bits, 8e9) }, "%s GB/s"}
 	}
 	saved := claimed{"", func(c *Comparison) (float64, bool) {
-		i, why, _ := c.metric(inventory.CPUSaved)
+		i, why, _ := c.metric(metric.Of(metric.Processor))
 		return i.Value * 100, why == ""
 	}, "%s %%"}
 	less := claimed{"p99", func(c *Comparison) (float64, bool) {
-		i, why, _ := c.metric(inventory.Ratio)
+		i, why, _ := c.metric(metric.Of(metric.Quotient))
 		return (1 - 1/i.Value) * 100, why == ""
 	}, "%s %% less"}
 	cores := claimed{"tcp", func(c *Comparison) (float64, bool) { return figureOf(c, "tcp", (*Compared).Cost, 1e5) }, "%s cores, both ends together"}

@@ -4,11 +4,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"weft/internal/metric"
 )
 
 // inBlocks is a way that was measured whole.
 func inBlocks(over string, p50, p99 time.Duration, gbit, cpu float64) *Compared {
-	w := &Compared{Over: over, P50: p50, P99: p99}
+	w := &Compared{Over: over, Quantiles: metric.Quantiles{P50: p50, P99: p99}}
 	for range CompareBlocks {
 		w.Blocks = append(w.Blocks, Block{P99: p99, BitsPerSec: gbit * 1e9, CPU: cpu})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"weft/internal/agent"
 	"weft/internal/latency"
+	"weft/internal/metric"
 	"weft/inventory"
 )
 
@@ -33,19 +34,17 @@ type Comparison struct {
 
 // A Compared is what reads over one way take, move and cost.
 type Compared struct {
-	Over      string        `json:"over"`             // rdma, tcp, local or before
-	Server    string        `json:"server"`           // that has read
-	Device    string        `json:"device,omitempty"` // of before
-	Mode      string        `json:"mode,omitempty"`
-	Samples   int           `json:"samples"` // reads, one at a time
-	P50       time.Duration `json:"p50_ns"`
-	P99       time.Duration `json:"p99_ns"`
-	P999      time.Duration `json:"p999_ns"`
-	Histogram string        `json:"histogram,omitempty"`
-	Blocks    []Block       `json:"blocks,omitempty"`
-	Errors    int           `json:"errors,omitempty"` // reads that failed
-	Why       string        `json:"why,omitempty"`    // it was not measured, or not to its end
-	Untried   bool          `json:"untried,omitempty"`
+	Over    string `json:"over"`             // rdma, tcp, local or before
+	Server  string `json:"server"`           // that has read
+	Device  string `json:"device,omitempty"` // of before
+	Mode    string `json:"mode,omitempty"`
+	Samples int    `json:"samples"` // reads, one at a time
+	metric.Quantiles
+	Histogram string  `json:"histogram,omitempty"`
+	Blocks    []Block `json:"blocks,omitempty"`
+	Errors    int     `json:"errors,omitempty"` // reads that failed
+	Why       string  `json:"why,omitempty"`    // it was not measured, or not to its end
+	Untried   bool    `json:"untried,omitempty"`
 	Absence
 
 	CPUWhy  string  `json:"cpu_why,omitempty"`    // what its reads cost is not known

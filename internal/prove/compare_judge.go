@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"weft/internal/metric"
 	"weft/internal/slice"
 	"weft/inventory"
 )
@@ -12,13 +13,6 @@ import (
 // mostOther is how much of its time a machine may spend otherwise where its processor
 // time is to say what reads cost.
 const mostOther = 0.05
-
-// Judgement.Unit of what compares.
-const (
-	Share    = "share" // 1 is all
-	Times    = "times"
-	GbitRate = "Gbit/s"
-)
 
 // whole is why a way was not measured in all blocks; "": it was.
 func (w *Compared) whole() string {
@@ -164,22 +158,17 @@ func orWhy(i Interval, err error) (Interval, string) {
 	return i, ""
 }
 
-// UnitOf is the unit of a metric that compares; "": it is another one.
-func UnitOf(metric string) string {
-	return map[string]string{inventory.CPUSaved: Share, inventory.Ratio: Times, inventory.Throughput: GbitRate}[metric]
-}
-
 // metric is what a comparison has for a metric, or why it has nothing. untried is the
 // way that the files, or what machines are, rule out.
-func (c *Comparison) metric(name string) (i Interval, why string, untried *Compared) {
+func (c *Comparison) metric(id metric.ID) (i Interval, why string, untried *Compared) {
 	rdma, tcp := c.way("rdma"), c.way("tcp")
 	switch {
-	case rdma == nil || name != inventory.Throughput && tcp == nil:
+	case rdma == nil || slices.Contains(id.Row().Ways, "tcp") && tcp == nil:
 		return i, "it was not asked for", nil
-	case name == inventory.Throughput:
+	case id.Row().Source == metric.Bits:
 		i, why = rdma.Bits()
 		return Interval{i.Value / 1e9, i.Low / 1e9, i.High / 1e9}, why, firstUntried(rdma)
-	case name == inventory.Ratio:
+	case id.Row().Source == metric.Quotient:
 		i, why = c.Ratio()
 	default:
 		i, why = c.Saved()
@@ -208,7 +197,7 @@ func judgeCompared(res *Result, v *inventory.Validation, unknown unknownLimits) 
 				if c.Target == "" || m.Size != 0 && m.Size != c.Size || !slices.Contains(v.Sizes, c.Size) {
 					continue
 				}
-				j := limit.judge(c, m.Name)
+				j := limit.judge(c, m.Measure)
 				j.Validation = v.Name
 				if !j.Least {
 					unknown.spoil(m, &j)
@@ -241,9 +230,9 @@ func limitsOf(m *inventory.Metric) (out []boundary) {
 }
 
 // judge holds one comparison against the boundary.
-func (b boundary) judge(c *Comparison, metric string) Judgement {
-	j := Judgement{Metric: metric, Pair: c.Pair(), Size: c.Size, Limit: b.value, Least: b.least, Unit: UnitOf(metric)}
-	i, why, untried := c.metric(metric)
+func (b boundary) judge(c *Comparison, id metric.ID) Judgement {
+	j := Judgement{Metric: id.String(), Pair: c.Pair(), Size: c.Size, Limit: b.value, Least: b.least, Unit: id.JudgedIn()}
+	i, why, untried := c.metric(id)
 	if why != "" {
 		j.Verdict, j.Why = Inconclusive, why
 		if untried != nil {
@@ -265,7 +254,7 @@ func (b boundary) judge(c *Comparison, metric string) Judgement {
 
 // compared reports whether a metric is one that compares.
 func compared(v *inventory.Validation, m *inventory.Metric) bool {
-	return compares(v) && m.Source == "" && slices.Contains(inventory.CompareMetrics(), m.Name)
+	return compares(v) && m.Measure.Compared()
 }
 
 // comparison is what judgements about reads stand under that failed where they were

@@ -11,6 +11,7 @@ import (
 
 	"weft/internal/agent"
 	"weft/internal/latency"
+	"weft/internal/metric"
 	"weft/internal/slice"
 	"weft/internal/wait"
 	"weft/inventory"
@@ -143,7 +144,7 @@ func (r *run) block(ctx context.Context, way *contender) {
 	if way.Why != "" || !way.took(reply) {
 		return
 	}
-	b := Block{P99: h.Quantile(0.99), IOPS: reply.Load.IOPS, BitsPerSec: reply.Load.BytesPerSec * 8}
+	b := Block{P99: metric.QuantilesOf(h).P99, IOPS: reply.Load.IOPS, BitsPerSec: reply.Load.BytesPerSec * 8}
 	if way.CPUWhy == "" {
 		b.CPU = way.cost(idle, busy, reply.Load)
 	}
@@ -220,7 +221,7 @@ func (way *contender) conclude(rest map[*inventory.Server]float64) {
 	if way.Samples == 0 {
 		return
 	}
-	way.P50, way.P99, way.P999 = h.Quantile(0.5), h.Quantile(0.99), h.Quantile(0.999)
+	way.Quantiles = metric.QuantilesOf(h)
 	text, err := h.MarshalText()
 	if err != nil {
 		way.Why = err.Error()

@@ -160,11 +160,11 @@ func compareModel(metrics ...*inventory.Metric) *inventory.Model {
 }
 
 func least(name string, min float64) *inventory.Metric {
-	return &inventory.Metric{Name: name, HasMin: true, Min: min}
+	return &inventory.Metric{Name: name, Measure: named(name), HasMin: true, Min: min}
 }
 
 func most(name string, max float64) *inventory.Metric {
-	return &inventory.Metric{Name: name, HasMax: true, Max: max}
+	return &inventory.Metric{Name: name, Measure: named(name), HasMax: true, Max: max}
 }
 
 func (b *bench) prove(t *testing.T, m *inventory.Model, in Input) *Result {

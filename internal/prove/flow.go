@@ -11,6 +11,7 @@ import (
 
 	"weft/internal/agent"
 	"weft/internal/latency"
+	"weft/internal/metric"
 	"weft/internal/remote"
 	"weft/inventory"
 	"weft/plan"
@@ -204,7 +205,7 @@ func (r *run) row(ctx context.Context, f flow) *Row {
 		row.Why = "the probe's histogram: " + err.Error()
 		return row
 	}
-	row.P50, row.P99, row.P999 = h.Quantile(0.5), h.Quantile(0.99), h.Quantile(0.999)
+	row.Quantiles = metric.QuantilesOf(h)
 	return row
 }
 

@@ -39,7 +39,7 @@ func TestGuard(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			metric := test.metric
 			if metric == nil {
-				metric = &inventory.Metric{Name: "p99", HasMax: true}
+				metric = &inventory.Metric{Name: "p99", Measure: named("p99"), HasMax: true}
 			}
 			m, p := plantModel(metric), healthy()
 			m.Fabrics = []*inventory.Fabric{m.Switches[0].Fabric}

@@ -64,7 +64,7 @@ func TestNothingLimited(t *testing.T) {
 // No sample and no error is no data.
 func TestNoErrorsOfNothing(t *testing.T) {
 	m := model(1, 1, time.Second)
-	m.Validations[0].Metrics = []*inventory.Metric{{Name: "errors", HasMax: true}}
+	m.Validations[0].Metrics = []*inventory.Metric{{Name: "errors", Measure: failures, HasMax: true}}
 	m.Validations[0].Samples = 1000 // the farm answers 100
 	res := prove(t, m, &farm{p99: time.Microsecond})
 	if slices.ContainsFunc(res.Judgements, func(j Judgement) bool { return j.Metric == "errors" && j.Verdict == Pass }) || res.Verdict != Inconclusive {

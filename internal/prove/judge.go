@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"weft/internal/metric"
 	"weft/inventory"
 	"weft/plan"
 )
@@ -44,8 +45,8 @@ func judge(res *Result, v *inventory.Validation, base *Baseline, unknown unknown
 		}
 	}
 	// Whatever a validation limits, reads that fail fail it.
-	if !slices.ContainsFunc(v.Metrics, func(m *inventory.Metric) bool { return m.Name == "errors" && m.HasMax }) {
-		none := &inventory.Metric{Name: "errors", HasMax: true}
+	if !slices.ContainsFunc(v.Metrics, func(m *inventory.Metric) bool { return m.Measure == failures && m.HasMax }) {
+		none := none(failures)
 		for _, row := range res.Rows {
 			switch {
 			case other(row):
@@ -93,7 +94,15 @@ func unjudged(res *Result, validations []*inventory.Validation, later bool) {
 
 // measures says whether a metric can be measured today.
 func measures(v *inventory.Validation, m *inventory.Metric) bool {
-	return measured(v) && !counted(m) && slices.Contains(inventory.ProbeMetrics(v.Probe), m.Name)
+	return measured(v) && m.Measure.Probed(v.Probe)
+}
+
+// What is judged of each probe and each load, declared or not.
+var failures, damage = metric.Of(metric.Failures), metric.Of(metric.Damage)
+
+// none is a metric that allows nothing.
+func none(id metric.ID) *inventory.Metric {
+	return &inventory.Metric{Name: id.String(), Measure: id, HasMax: true}
 }
 
 // Notes say what may go without a measurement, and with which line of the files.
@@ -108,15 +117,16 @@ func Notes(m *inventory.Model) []plan.Note {
 }
 
 func one(res *Result, v *inventory.Validation, m *inventory.Metric, row *Row) Judgement {
-	j := Judgement{Validation: v.Name, Metric: m.Name, Pair: row.Pair(), Size: row.Size, Limit: m.Max, Latency: m.Name != "errors"}
+	j := Judgement{Validation: v.Name, Metric: m.Name, Pair: row.Pair(), Size: row.Size, Limit: m.Max, Latency: m.Latency()}
+	kind := m.Measure.Row()
 	switch {
 	case row.Why != "":
 		j.Verdict, j.Why = Inconclusive, row.Why
 		return j
-	case m.Name == "errors" && row.Errors == 0 && row.Samples < row.Wanted:
+	case kind.Source == metric.Failures && row.Errors == 0 && row.Samples < row.Wanted:
 		j.Verdict, j.Why = Inconclusive, fmt.Sprintf("%d of %d samples", row.Samples, row.Wanted)
 		return j
-	case m.Name == "errors":
+	case kind.Source == metric.Failures:
 		j.Value = float64(row.Errors)
 		if j.Value > m.Max {
 			j.Why = row.FirstErr
@@ -129,7 +139,7 @@ func one(res *Result, v *inventory.Validation, m *inventory.Metric, row *Row) Ju
 			j.Verdict, j.Why = Fail, row.FirstErr
 		}
 		return j
-	case m.Name == "added_p99":
+	case kind.Added:
 		local := res.local(row)
 		if row.flow.target != nil && row.flow.target.Server == nil {
 			j.Verdict, j.Why = Inconclusive, "what an external target's storage takes by itself is not known to weft: limit p99 instead"
@@ -144,9 +154,9 @@ func one(res *Result, v *inventory.Validation, m *inventory.Metric, row *Row) Ju
 		}
 		j.Value = float64(row.P99 - local.P99)
 	default:
-		value, known := quantileOf(m.Name, row.P50, row.P99, row.P999)
+		value, known := row.Quantile(m.Measure)
 		if !known {
-			j.Verdict, j.Why = Inconclusive, unknownMetric(m.Name)
+			j.Verdict, j.Why = Inconclusive, fewSamples(m.Measure, int64(row.Samples))
 			return j
 		}
 		j.Value = float64(value)
@@ -158,38 +168,28 @@ func one(res *Result, v *inventory.Validation, m *inventory.Metric, row *Row) Ju
 	return j
 }
 
-// quantileOf is the quantile that a metric is about; known is false for another metric.
-func quantileOf(metric string, p50, p99, p999 time.Duration) (value time.Duration, known bool) {
-	switch metric {
-	case "p50":
-		return p50, true
-	case "p99":
-		return p99, true
-	case "p999":
-		return p999, true
-	}
-	return 0, false
+// fewSamples says that a quantile has too few samples.
+func fewSamples(id metric.ID, n int64) string {
+	return fmt.Sprintf("%d samples, and %s needs %d", n, id, id.Row().Least)
 }
 
-func unknownMetric(name string) string { return fmt.Sprintf("unknown metric %q", name) }
-
-// knownMetrics refuses metrics that nothing measures: they would never be judged.
-func knownMetrics(validations []*inventory.Validation) error {
-	var unknown []error
+// measurable refuses metrics that nothing measures: they would never be judged.
+func measurable(validations []*inventory.Validation) error {
+	var out []error
 	for _, v := range validations {
 		for _, m := range v.Metrics {
-			err := errors.New(unknownMetric(m.Name))
+			var err error
 			if counted(m) {
 				_, err = inventory.ParseSource(m.Source)
-			} else if measures(v, m) || compared(v, m) || loaded(v, m) {
-				err = nil
+			} else if !measures(v, m) && !compared(v, m) && !loaded(v, m) {
+				err = errors.New("nothing in this validation measures it")
 			}
 			if err != nil {
-				unknown = append(unknown, fmt.Errorf("%s, metric %q: %w", v.Addr, m.Name, err))
+				out = append(out, fmt.Errorf("%s, metric %q: %w", v.Addr, m.Name, err))
 			}
 		}
 	}
-	return errors.Join(unknown...)
+	return errors.Join(out...)
 }
 
 // local is the read of the same storage on its own server.

@@ -1,6 +1,10 @@
 package prove
 
-import "time"
+import (
+	"time"
+
+	"weft/internal/metric"
+)
 
 // A Look is one look at a phase that soaks: of each metric the worst value.
 type Look struct {
@@ -31,4 +35,13 @@ type Threshold struct {
 	Made       string  `json:"made,omitempty"`       // max as the files have it, where it uses observed values: Max is not known
 	Regression float64 `json:"regression,omitempty"` // share
 	Place      string  `json:"place"`                // file:line
+}
+
+// Measure is what is limited; none where it is a counter.
+func (t Threshold) Measure() metric.ID {
+	if t.Source != "" {
+		return metric.ID{}
+	}
+	id, _ := metric.Parse(t.Metric)
+	return id
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weft/internal/latency"
+	"weft/internal/metric"
 	"weft/inventory"
 )
 
@@ -81,6 +82,7 @@ func (r *run) baselineOf(v *inventory.Validation) (cty.Value, error) {
 		return cty.NilVal, errors.New("there is no baseline: a record phase or weft verify --save-baseline keeps one")
 	}
 	sizes := map[string]cty.Value{}
+	latencies := metric.All(func(r metric.Row) bool { return r.Source == metric.Latency })
 	for _, size := range v.Sizes {
 		slowest, pairs, known := map[string]float64{}, 0, map[string]int{}
 		for _, row := range r.measured.Rows {
@@ -96,10 +98,11 @@ func (r *run) baselineOf(v *inventory.Validation) (cty.Value, error) {
 				local = decoded(e.Histogram)
 			}
 			was := decoded(then.Histogram)
-			for _, metric := range []string{"p50", "p99", "p999", "added_p99"} {
-				if e, ok := estimated(metric, was, local); ok {
-					known[metric]++
-					slowest[metric] = max(slowest[metric], e.value/1e3)
+			for _, id := range latencies {
+				if e, ok := id.Estimate(was, local); ok {
+					name := id.String()
+					known[name]++
+					slowest[name] = max(slowest[name], e.Value/1e3)
 				}
 			}
 			pairs++

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weft/internal/latency"
+	"weft/internal/metric"
 	"weft/internal/remote"
 	"weft/inventory"
 	"weft/inventory/language"
@@ -25,7 +26,7 @@ func rowOf(initiator string, p99 time.Duration) *Row {
 	if err != nil {
 		panic(err)
 	}
-	row := &Row{Initiator: initiator, Target: "target.t", Plane: "a", P50: p99, P99: p99, P999: p99, Wanted: 1000}
+	row := &Row{Initiator: initiator, Target: "target.t", Plane: "a", Quantiles: metric.Quantiles{P50: p99, P99: p99, P999: p99}, Wanted: 1000}
 	row.Transport, row.Size, row.Samples, row.Histogram = "tcp", 4096, 1000, string(text)
 	return row
 }

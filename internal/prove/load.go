@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weft/internal/agent"
+	"weft/internal/metric"
 	"weft/inventory"
 	"weft/plan"
 )
@@ -53,11 +54,9 @@ type Load struct {
 
 // Operations are the commands of one kind.
 type Operations struct {
-	Done      int64         `json:"done"`
-	P50       time.Duration `json:"p50_ns"`
-	P99       time.Duration `json:"p99_ns"`
-	P999      time.Duration `json:"p999_ns"`
-	Histogram string        `json:"histogram,omitempty"`
+	Done int64 `json:"done"`
+	metric.Quantiles
+	Histogram string `json:"histogram,omitempty"`
 }
 
 // Pair names the load for people.
@@ -70,7 +69,7 @@ func loads(v *inventory.Validation) bool { return v.Load != nil }
 
 // loaded reports whether a metric is one of a load.
 func loaded(v *inventory.Validation, m *inventory.Metric) bool {
-	return loads(v) && m.Source == "" && slices.Contains(inventory.ProbeMetrics(v.Probe), m.Name)
+	return loads(v) && m.Measure.Probed(v.Probe)
 }
 
 // A loading is a load that is to be made.
@@ -206,8 +205,7 @@ func (l *Load) missing(of *inventory.Load) (out []string) {
 func operations(o agent.Operations) Operations {
 	out := Operations{Done: o.Done, Histogram: o.Histogram}
 	if o.Histogram != "" {
-		h := decoded(o.Histogram)
-		out.P50, out.P99, out.P999 = h.Quantile(0.5), h.Quantile(0.99), h.Quantile(0.999)
+		out.Quantiles = metric.QuantilesOf(decoded(o.Histogram))
 	}
 	return out
 }

@@ -5,11 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/metric"
 	"weft/inventory"
 )
-
-// integrity is the metric that nobody declares: blocks that were not what had been written.
-const integrity = "integrity"
 
 // judgeLoads holds what loads have done against the metrics of their validation. Whatever
 // it limits, commands that fail fail it, and so do blocks that are not what was written.
@@ -19,14 +17,14 @@ func judgeLoads(res *Result, v *inventory.Validation, unknown unknownLimits) {
 	}
 	of := slices.DeleteFunc(slices.Clone(res.Loads), func(l *Load) bool { return l.Validation != v.Name })
 	metrics := slices.Clone(v.Metrics)
-	if !slices.ContainsFunc(metrics, func(m *inventory.Metric) bool { return m.Name == "errors" && m.HasMax }) {
-		metrics = append(metrics, &inventory.Metric{Name: "errors", HasMax: true})
+	if !slices.ContainsFunc(metrics, func(m *inventory.Metric) bool { return m.Measure == failures && m.HasMax }) {
+		metrics = append(metrics, none(failures))
 	}
 	if v.Load.Overwrites() {
-		metrics = append(metrics, &inventory.Metric{Name: integrity, HasMax: true})
+		metrics = append(metrics, none(damage))
 	}
 	for _, m := range metrics {
-		if !loaded(v, m) && m.Name != integrity {
+		if !loaded(v, m) {
 			continue
 		}
 		for _, limit := range limitsOf(m) {
@@ -49,34 +47,31 @@ func judgeLoads(res *Result, v *inventory.Validation, unknown unknownLimits) {
 
 // judge holds a load against a limit: latencies of reads and of writes apart.
 func (l *Load) judge(m *inventory.Metric, limit boundary) []Judgement {
-	j := Judgement{Validation: l.Validation, Metric: m.Name, Pair: l.Pair(), Size: l.Size, Limit: limit.value, Least: limit.least, Latency: m.Latency() && m.Name != integrity}
-	if m.Name == inventory.Throughput {
-		j.Unit = GbitRate
-	}
+	j := Judgement{Validation: l.Validation, Metric: m.Name, Pair: l.Pair(), Size: l.Size, Limit: limit.value, Least: limit.least, Latency: m.Latency(), Unit: m.Measure.JudgedIn()}
 	if l.Scratch != "" {
 		j.Pair += ", " + strings.TrimPrefix(l.Scratch, l.Target+"/")
 	}
-	if l.Why != "" && (l.Errors == 0 && l.Bad == 0 || m.Name != "errors" && m.Name != integrity) {
+	if l.Why != "" && (l.Errors == 0 && l.Bad == 0 || m.Measure != failures && m.Measure != damage) {
 		j.Verdict, j.Why = Inconclusive, l.Why
 		if l.Untried {
 			j.Verdict, j.Absence = NotMeasured, l.Absence
 		}
 		return []Judgement{j}
 	}
-	switch m.Name {
-	case "errors":
+	switch m.Measure.Row().Source {
+	case metric.Failures:
 		j.Value, j.Why = float64(l.Errors), l.Why
-	case integrity:
+	case metric.Damage:
 		j.Value, j.Why = float64(l.Bad), l.Why
-	case inventory.IOPS:
+	case metric.Commands:
 		j.Value = l.IOPS
-	case inventory.Throughput:
+	case metric.Bits:
 		j.Value = l.BitsPerSec / 1e9
 	default:
-		return l.latencies(m.Name, j)
+		return l.latencies(m.Measure, j)
 	}
 	j.hold()
-	if len(l.Missing) > 0 && j.Verdict == Pass && m.Name != integrity {
+	if len(l.Missing) > 0 && j.Verdict == Pass && m.Measure != damage {
 		j.Verdict, j.Why = Inconclusive, l.None(l.Missing[0])
 	}
 	return []Judgement{j}
@@ -84,7 +79,7 @@ func (l *Load) judge(m *inventory.Metric, limit boundary) []Judgement {
 
 // latencies judges each kind of command that has ended; one that should be there and is not
 // leaves them open.
-func (l *Load) latencies(metric string, j Judgement) (out []Judgement) {
+func (l *Load) latencies(id metric.ID, j Judgement) (out []Judgement) {
 	for _, kind := range []struct {
 		name string
 		of   Operations
@@ -94,11 +89,11 @@ func (l *Load) latencies(metric string, j Judgement) (out []Judgement) {
 		}
 		one := j
 		one.Pair += ", " + kind.name
-		if value, known := quantileOf(metric, kind.of.P50, kind.of.P99, kind.of.P999); known {
+		if value, known := kind.of.Quantile(id); known {
 			one.Value = float64(value)
 			one.hold()
 		} else {
-			one.Verdict, one.Why = Inconclusive, unknownMetric(metric)
+			one.Verdict, one.Why = Inconclusive, fewSamples(id, kind.of.Done)
 		}
 		out = append(out, one)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"weft/internal/agent"
 	"weft/internal/latency"
+	"weft/internal/metric"
 	"weft/internal/remote"
 	"weft/inventory"
 )
@@ -110,7 +111,7 @@ func (h *mill) prove(t *testing.T, m *inventory.Model, allowed ...string) *Resul
 }
 
 func limitOf(name string, max time.Duration) *inventory.Metric {
-	return &inventory.Metric{Name: name, HasMax: true, Duration: true, Max: float64(max)}
+	return &inventory.Metric{Name: name, Measure: named(name), HasMax: true, Duration: true, Max: float64(max)}
 }
 
 func TestLoadReads(t *testing.T) {
@@ -178,10 +179,10 @@ func TestLoadWithoutFlushes(t *testing.T) {
 		metric *inventory.Metric
 		want   Verdict
 	}{
-		{&inventory.Metric{Name: inventory.IOPS, HasMin: true, Min: 1}, Inconclusive},
-		{&inventory.Metric{Name: inventory.Throughput, HasMin: true, Min: 1e-9}, Inconclusive},
-		{&inventory.Metric{Name: inventory.IOPS, HasMin: true, Min: 1e12}, Fail},
-		{&inventory.Metric{Name: "errors", HasMax: true}, Inconclusive},
+		{&inventory.Metric{Name: "iops", Measure: metric.Of(metric.Commands), HasMin: true, Min: 1}, Inconclusive},
+		{&inventory.Metric{Name: "throughput", Measure: metric.Of(metric.Bits), HasMin: true, Min: 1e-9}, Inconclusive},
+		{&inventory.Metric{Name: "iops", Measure: metric.Of(metric.Commands), HasMin: true, Min: 1e12}, Fail},
+		{&inventory.Metric{Name: "errors", Measure: failures, HasMax: true}, Inconclusive},
 	} {
 		m := loadModel("randrw", c.metric)
 		m.Validations[0].Load.FlushEach = 8

@@ -11,6 +11,7 @@ import (
 
 	"weft/internal/agent"
 	"weft/internal/latency"
+	"weft/internal/metric"
 	"weft/internal/remote"
 	"weft/internal/tally"
 	"weft/inventory"
@@ -27,10 +28,8 @@ type Row struct {
 	Probe     string `json:"probe,omitempty"` // what was measured without NVMe, verbs or socket; "": reads
 	Degraded  bool   `json:"degraded,omitempty"`
 	agent.ProbeResult
-	P50  time.Duration `json:"p50_ns"`
-	P99  time.Duration `json:"p99_ns"`
-	P999 time.Duration `json:"p999_ns"`
-	Why  string        `json:"why,omitempty"` // it could not be measured
+	metric.Quantiles
+	Why string `json:"why,omitempty"` // it could not be measured
 	// Unprobed: no probe of weft runs on the initiator.
 	Unprobed bool `json:"unprobed,omitempty"`
 	Absence
@@ -204,7 +203,7 @@ func Run(ctx context.Context, in Input) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := knownMetrics(validations); err != nil {
+	if err := measurable(validations); err != nil {
 		return nil, err
 	}
 	r := &run{in: in, hosts: hosts{dial: in.Host}}

@@ -16,6 +16,7 @@ import (
 
 	"weft/internal/agent"
 	"weft/internal/latency"
+	"weft/internal/metric"
 	"weft/internal/remote"
 	"weft/inventory"
 )
@@ -157,7 +158,7 @@ func model(initiators, targets int, max time.Duration) *inventory.Model {
 	}
 	m := &inventory.Model{Validations: []*inventory.Validation{{
 		Block: inventory.Block{Addr: "validation.latency"}, Name: "latency", Probe: "nvme-read", Sizes: []int{4096}, Samples: 100,
-		Metrics: []*inventory.Metric{{Name: "added_p99", HasMax: true, Duration: true, Max: float64(max), Size: 4096}},
+		Metrics: []*inventory.Metric{{Name: "added_p99", Measure: named("added_p99"), HasMax: true, Duration: true, Max: float64(max), Size: 4096}},
 	}}}
 	for i := range targets {
 		s := server("t"+string(rune('1'+i)), byte(10+i))
@@ -293,16 +294,22 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// A metric that weft does not know is an error before anything is measured: looked up, its
-// value would be 0, and 0 is within every limit.
+// named is a metric of the table.
+func named(name string) metric.ID {
+	id, _ := metric.Parse(name)
+	return id
+}
+
+// A metric that nothing measures is an error before anything is measured: its value would be
+// 0, and 0 is within every limit.
 func TestUnknownMetrics(t *testing.T) {
 	for _, v := range []*inventory.Validation{
 		{Probe: readProbe, Metrics: []*inventory.Metric{{Name: "p95", HasMax: true}}},
-		{Probe: verbsProbe, Metrics: []*inventory.Metric{{Name: "added_p99", HasMax: true}}},
+		{Probe: verbsProbe, Metrics: []*inventory.Metric{{Name: "added_p99", Measure: named("added_p99"), HasMax: true}}},
 		{Probe: loadProbe, Load: &inventory.Load{Pattern: "randread"}, Metrics: []*inventory.Metric{{Name: "p95", HasMax: true}}},
 		{Metrics: []*inventory.Metric{{Name: "x", Source: "switch.port.class.rdma.smell", HasMax: true}}},
 		{Metrics: []*inventory.Metric{{Name: "x", Source: "switch.rnic.drops", HasMax: true}}},
-		{Metrics: []*inventory.Metric{{Name: "p99", HasMax: true}}},
+		{Metrics: []*inventory.Metric{{Name: "p99", Measure: named("p99"), HasMax: true}}},
 	} {
 		m := model(1, 1, time.Second)
 		v.Name, v.Addr = "odd", "validation.odd"
@@ -317,7 +324,7 @@ func TestUnknownMetrics(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 	l := &Load{Reads: Operations{Done: 1}}
-	if list := l.latencies("p95", Judgement{Limit: 1}); len(list) != 1 || list[0].Verdict != Inconclusive {
+	if list := l.latencies(metric.ID{}, Judgement{Limit: 1}); len(list) != 1 || list[0].Verdict != Inconclusive {
 		t.Errorf("%+v", list)
 	}
 }
@@ -334,7 +341,8 @@ func TestExternalTarget(t *testing.T) {
 	second := target.Portals[0]
 	second.Address = netip.MustParseAddrPort("10.0.1.99:4420")
 	target.Portals = append(target.Portals, second)
-	m.Validations[0].Metrics[0].Name = "p99"
+	limit := m.Validations[0].Metrics[0]
+	limit.Name, limit.Measure = "p99", named("p99")
 	res := prove(t, m, &farm{p99: 50 * time.Microsecond})
 	if len(res.Rows) != 3 || len(res.Local) != 0 || res.Verdict != Pass {
 		t.Errorf("%d rows, %d local, %s: %+v", len(res.Rows), len(res.Local), res.Verdict, res.Judgements)
@@ -346,7 +354,7 @@ func TestExternalTarget(t *testing.T) {
 	if len(pairs) != 3 || !pairs["server.i1 → target.t1 over plane a at 10.0.1.99:4420"] || !pairs["server.i1 → target.t1 over plane b"] {
 		t.Errorf("%v", pairs)
 	}
-	m.Validations[0].Metrics[0].Name = "added_p99"
+	limit.Name, limit.Measure = "added_p99", named("added_p99")
 	res = prove(t, m, &farm{p99: 50 * time.Microsecond})
 	if res.Verdict != Inconclusive || !strings.Contains(res.Judgements[0].Why, "limit p99 instead") {
 		t.Errorf("%s %+v", res.Verdict, res.Judgements)
@@ -368,7 +376,7 @@ func TestKernelTarget(t *testing.T) {
 func TestMessages(t *testing.T) {
 	m := model(2, 1, time.Second)
 	m.Validations = append(m.Validations, &inventory.Validation{Block: inventory.Block{Addr: "validation.wire"}, Name: "wire", Probe: "verbs",
-		Sizes: []int{64, 4096}, Samples: 100, Metrics: []*inventory.Metric{{Name: "p99", HasMax: true, Duration: true, Max: float64(60 * time.Microsecond)}}})
+		Sizes: []int{64, 4096}, Samples: 100, Metrics: []*inventory.Metric{{Name: "p99", Measure: named("p99"), HasMax: true, Duration: true, Max: float64(60 * time.Microsecond)}}})
 	f := &farm{p99: 50 * time.Microsecond}
 	res := prove(t, m, f)
 	messages := 0

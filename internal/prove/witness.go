@@ -96,7 +96,7 @@ func (r *run) witness(s *inventory.Server) Witness {
 // judgeUnprobed judges a flow that no probe measures. It is inconclusive where no other host
 // was measured over the same plane.
 func judgeUnprobed(res *Result, v *inventory.Validation, m *inventory.Metric, row *Row) Judgement {
-	j := Judgement{Validation: v.Name, Metric: m.Name, Pair: row.Pair(), Size: row.Size, Limit: m.Max, Latency: m.Name != "errors", Verdict: NotMeasured, Why: row.Why,
+	j := Judgement{Validation: v.Name, Metric: m.Name, Pair: row.Pair(), Size: row.Size, Limit: m.Max, Latency: m.Latency(), Verdict: NotMeasured, Why: row.Why,
 		Absence: row.Absence}
 	if !slices.ContainsFunc(res.Rows, func(other *Row) bool {
 		instead := other.flow.plain && !row.flow.plain // TCP of a host that has no more does not stand in for RDMA

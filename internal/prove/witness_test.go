@@ -18,7 +18,7 @@ func TestUnprobed(t *testing.T) {
 	other := func(plane, why string) *Row {
 		return &Row{Initiator: "server.cn", Target: "target.st", Plane: plane, Why: why, Wanted: 1}
 	}
-	v := &inventory.Validation{Name: "v", Probe: readProbe, Metrics: []*inventory.Metric{{Name: "p99", Max: 1, HasMax: true}}}
+	v := &inventory.Validation{Name: "v", Probe: readProbe, Metrics: []*inventory.Metric{{Name: "p99", Measure: named("p99"), Max: 1, HasMax: true}}}
 	for _, test := range []struct {
 		name string
 		rows []*Row

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/metric"
 	"weft/internal/slice"
 )
 
@@ -16,18 +17,17 @@ type bound struct {
 
 // ofCurves are the limits of what was measured last that curves of a probe and size can show.
 func (r *Report) ofCurves(probe string, size int) (out []bound) {
-	names := map[string]string{"p50": "p50", "p99": "p99", "p999": "p99.9"}
 	latest := r.last()
 	for _, t := range r.Thresholds {
-		name := names[t.Metric]
-		if name == "" || t.Probe != probe || t.Source != "" || !t.HasMax || t.Made != "" || t.Size != 0 && t.Size != size {
+		kind := t.Measure().Row()
+		if kind.Source != metric.Latency || kind.Added || t.Probe != probe || !t.HasMax || t.Made != "" || t.Size != 0 && t.Size != size {
 			continue
 		}
 		if len(latest.Validations) > 0 && !slices.Contains(latest.Validations, t.Validation) {
 			continue
 		}
 		t.Regression = 0 // is of the baseline, and no time
-		if b := (bound{t.Max, name + " " + Limit(t), false}); !slices.Contains(out, b) {
+		if b := (bound{t.Max, kind.Title + " " + Limit(t), false}); !slices.Contains(out, b) {
 			out = append(out, b)
 		}
 	}

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"weft/internal/metric"
 	"weft/internal/prove"
+	"weft/internal/slice"
 	"weft/internal/view"
 )
 
@@ -150,14 +152,14 @@ func markdownResult(p *printer, res *prove.Result) {
 	if len(res.Rows) == 0 {
 		return
 	}
-	p.line("\n| initiator | target | plane | over | size | p50 | p99 | p99.9 | samples |\n|---|---|---|---|---|---|---|---|---|")
+	p.line("\n| initiator | target | plane | over | size | %s | samples |\n|---|---|---|---|---|%s---|", quantileTitles(), quantileRule())
 	for _, row := range append(append([]*prove.Row{}, res.Local...), res.Rows...) {
 		if !known(row) {
 			p.line("| %s | %s | %s | %s | %s | %s | | | %d |", cell(row.Initiator), cell(row.Target), plane(row), over(row), size(row), cell(row.Why+row.FirstErr), row.Samples)
 			continue
 		}
-		p.line("| %s | %s | %s | %s | %s | %s | %s | %s | %d |", cell(row.Initiator), cell(row.Target), plane(row), over(row), size(row),
-			view.Duration(row.P50), view.Duration(row.P99), view.Duration(row.P999), row.Samples)
+		p.line("| %s | %s | %s | %s | %s | %s | %d |", cell(row.Initiator), cell(row.Target), plane(row), over(row), size(row),
+			quantiles(row.Quantiles), row.Samples)
 	}
 	for i, t := range res.Throughput {
 		if i == 0 {
@@ -171,11 +173,26 @@ func markdownResult(p *printer, res *prove.Result) {
 	}
 }
 
+// quantileTitles are the columns that quantiles fills, and quantileRule is their line below.
+func quantileTitles() string {
+	return strings.Join(slice.Map(metric.Columns(), func(id metric.ID) string { return id.Row().Title }), " | ")
+}
+
+func quantileRule() string { return strings.Repeat("---|", len(metric.Columns())) }
+
+// quantiles are those of the table that have a column.
+func quantiles(q metric.Quantiles) string {
+	return strings.Join(slice.Map(metric.Columns(), func(id metric.ID) string {
+		d, _ := q.Quantile(id)
+		return view.Duration(d)
+	}), " | ")
+}
+
 // markdownLoads writes what loads have done.
 func markdownLoads(p *printer, list []*prove.Load) {
 	for i, l := range list {
 		if i == 0 {
-			p.line("\n| initiator | target | plane | over | load | | p50 | p99 | p99.9 | IOPS | Gbit/s |\n|---|---|---|---|---|---|---|---|---|---|---|")
+			p.line("\n| initiator | target | plane | over | load | | %s | IOPS | Gbit/s |\n|---|---|---|---|---|---|%s---|---|", quantileTitles(), quantileRule())
 		}
 		words := l.Validation + ": " + view.LoadWords(l)
 		if l.Why != "" {
@@ -187,8 +204,8 @@ func markdownLoads(p *printer, list []*prove.Load) {
 			if k.IOPS > 0 {
 				rate, gbit = fmt.Sprintf("%.0f", k.IOPS), fmt.Sprintf("%.3g", k.Gbit)
 			}
-			p.line("| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |", cell(l.Initiator), cell(l.Target), l.Plane, l.Over(), cell(words), k.Name,
-				view.Duration(k.P50), view.Duration(k.P99), view.Duration(k.P999), rate, gbit)
+			p.line("| %s | %s | %s | %s | %s | %s | %s | %s | %s |", cell(l.Initiator), cell(l.Target), l.Plane, l.Over(), cell(words), k.Name,
+				quantiles(k.Quantiles), rate, gbit)
 		}
 	}
 	for _, l := range list {
@@ -202,7 +219,7 @@ func markdownLoads(p *printer, list []*prove.Load) {
 func markdownCompared(p *printer, list []*prove.Comparison) {
 	for i, c := range list {
 		if i == 0 {
-			p.line("\n| initiator | target | plane | size | compared over | p50 | p99 | p99.9 | IOPS | Gbit/s | CPU µs per Gbit |\n|---|---|---|---|---|---|---|---|---|---|---|")
+			p.line("\n| initiator | target | plane | size | compared over | %s | IOPS | Gbit/s | CPU µs per Gbit |\n|---|---|---|---|---|%s---|---|---|", quantileTitles(), quantileRule())
 		}
 		for _, w := range c.Ways {
 			to := cmp.Or(c.Target, w.Device)
@@ -210,8 +227,8 @@ func markdownCompared(p *printer, list []*prove.Comparison) {
 				p.line("| %s | %s | %s | %s | %s | %s | | | | | |", cell(c.Initiator), cell(to), c.Plane, view.Size(c.Size), w.Over, cell("not measured: "+w.Why))
 				continue
 			}
-			p.line("| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |", cell(c.Initiator), cell(to), c.Plane, view.Size(c.Size), w.Over,
-				view.Duration(w.P50), view.Duration(w.P99), view.Duration(w.P999), view.Rate(w), view.Gigabits(w), view.Cost(w))
+			p.line("| %s | %s | %s | %s | %s | %s | %s | %s | %s |", cell(c.Initiator), cell(to), c.Plane, view.Size(c.Size), w.Over,
+				quantiles(w.Quantiles), view.Rate(w), view.Gigabits(w), view.Cost(w))
 		}
 	}
 	for _, c := range list {

@@ -5,13 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"weft/internal/metric"
 	"weft/internal/prove"
 )
 
 // costing is a way whose reads take so much processor time for a gigabit, µs, a little more
 // and less in turn.
 func costing(over string, cpu, by float64) *prove.Compared {
-	w := &prove.Compared{Over: over, P50: time.Microsecond, P99: time.Microsecond}
+	w := &prove.Compared{Over: over, Quantiles: metric.Quantiles{P50: time.Microsecond, P99: time.Microsecond}}
 	for n := range prove.CompareBlocks {
 		w.Blocks = append(w.Blocks, prove.Block{P99: time.Microsecond, IOPS: 1, BitsPerSec: 1e9, CPU: cpu + by*float64(n%2*2-1)})
 	}

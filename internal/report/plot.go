@@ -82,7 +82,7 @@ func curves(groups []group, limits []bound, label string) template.HTML {
 	}
 	for i, g := range groups {
 		var d strings.Builder
-		for n, q := range quantiles() {
+		for n, q := range curve() {
 			fmt.Fprintf(&d, "%s%.1f %.1f", map[bool]string{true: "M", false: "L"}[n == 0], x(float64(g.Hist.Quantile(q))), y(q))
 		}
 		c.add(`<path class="curve s%d" d="%s"><title>%s</title></path>`, i%series, d.String(), html.EscapeString(g.Name))
@@ -107,8 +107,8 @@ func curves(groups []group, limits []bound, label string) template.HTML {
 // series is how many curves can be told apart by their colour and dashes.
 const series = 8
 
-// quantiles are those that a curve goes through.
-func quantiles() []float64 {
+// curve are the quantiles that a curve goes through.
+func curve() []float64 {
 	out := []float64{0}
 	for q := 0.02; q < 0.97; q += 0.02 {
 		out = append(out, q)

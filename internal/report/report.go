@@ -98,12 +98,12 @@ func of(s prove.Look, metric string) prove.Verdict {
 // Limit is a threshold for people.
 func Limit(t prove.Threshold) string {
 	var parts []string
-	compares := prove.Judgement{Unit: prove.UnitOf(t.Metric)}
+	compares := prove.Judgement{Unit: t.Measure().JudgedIn()}
 	if t.HasMin {
 		parts = append(parts, "at least "+view.Value(compares, t.Min))
 	}
 	switch {
-	case t.HasMax && t.Made == "" && compares.Unit != "" && t.Source == "":
+	case t.HasMax && t.Made == "" && compares.Unit != "":
 		parts = append(parts, "at most "+view.Value(compares, t.Max))
 	case t.Made != "":
 		parts = append(parts, "at most "+t.Made)

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"weft/internal/latency"
+	"weft/internal/metric"
 	"weft/internal/prove"
 	"weft/internal/require"
 	"weft/plan"
@@ -65,7 +66,7 @@ func measured(initiators, targets int, around time.Duration, samples int) *prove
 		{Validation: "healthy", Metric: "drops", Pair: "switch.leaf-a Ethernet1/1 priority 3 (rdma)", Verdict: prove.Inconclusive, Why: "refused", Counted: true},
 		{Validation: "healthy", Metric: "paused", Pair: "server.a p0", Verdict: prove.Pass, Value: 0.0001, Limit: 0.001, Counted: true, Unit: "ratio", Note: "a note"},
 	}
-	rdma := &prove.Compared{Over: "rdma", Server: "server.a", Samples: 100, P50: 1e4, P99: 2e4, P999: 3e4}
+	rdma := &prove.Compared{Over: "rdma", Server: "server.a", Samples: 100, Quantiles: metric.Quantiles{P50: 1e4, P99: 2e4, P999: 3e4}}
 	for range prove.CompareBlocks {
 		rdma.Blocks = append(rdma.Blocks, prove.Block{P99: 2e4, IOPS: 31234, BitsPerSec: 9.4e9, CPU: 777})
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"weft/internal/metric"
 	"weft/internal/prove"
 	"weft/internal/tally"
 )
@@ -15,7 +16,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 // looked is a look n seconds after noon: a read over plane a, and what a switch and a NIC
 // of it had counted.
 func looked(n int, p99 time.Duration, bytes, pauses uint64) *prove.Result {
-	row := &prove.Row{Initiator: "server.i", Target: "target.t", Plane: "a", P99: p99}
+	row := &prove.Row{Initiator: "server.i", Target: "target.t", Plane: "a", Quantiles: metric.Quantiles{P99: p99}}
 	row.Samples = 10
 	count := func(device, name string, v uint64) prove.Sample {
 		return prove.Sample{Counter: prove.Counter{Device: device, Port: "p", Priority: 3, Name: name}, Time: noon.Add(time.Duration(n) * time.Second), Value: v}
@@ -73,7 +74,7 @@ func TestBoardIsAScreen(t *testing.T) {
 	var planes []string
 	r := &prove.Result{Verdict: prove.Fail}
 	for n := range 100 {
-		row := &prove.Row{Initiator: fmt.Sprintf("server.i%d", n), Target: "target.t", Plane: fmt.Sprintf("p%d", n), P99: time.Duration(n)}
+		row := &prove.Row{Initiator: fmt.Sprintf("server.i%d", n), Target: "target.t", Plane: fmt.Sprintf("p%d", n), Quantiles: metric.Quantiles{P99: time.Duration(n)}}
 		row.Samples = 1
 		r.Rows = append(r.Rows, row)
 		planes = append(planes, row.Plane)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"weft/internal/metric"
 	"weft/internal/prove"
 	"weft/internal/text"
 )
@@ -21,9 +22,9 @@ func compared(w io.Writer, s Style, r *prove.Result) {
 			}
 			size = c.Size
 			fmt.Fprintf(w, "%s reads compared, in turn: latency one at a time, the rest with %d under way for %s in each block; ± is 95 %% of confidence\n", s.dress(bold, Size(size)), c.Depth, c.Runtime)
-			fmt.Fprintln(w, s.dress(faint, fmt.Sprintf("  %s %s %s %s %s %s %s %s %s %s",
+			fmt.Fprintln(w, s.dress(faint, fmt.Sprintf("  %s %s %s %s %s %s %s %s",
 				text.Pad("initiator", 20), text.Pad("target", 22), text.Pad("plane", 5), text.Pad("over", 9),
-				text.PadLeft("p50", 8), text.PadLeft("p99", 8), text.PadLeft("p99.9", 8), text.PadLeft("IOPS", 8), text.PadLeft("Gbit/s", 14), text.PadLeft("CPU µs/Gbit", 16))))
+				quantileTitles(), text.PadLeft("IOPS", 8), text.PadLeft("Gbit/s", 14), text.PadLeft("CPU µs/Gbit", 16))))
 		}
 		for _, way := range c.Ways {
 			target := short(c.Target)
@@ -35,7 +36,7 @@ func compared(w io.Writer, s Style, r *prove.Result) {
 				fmt.Fprintln(w, s.dress(map[bool]string{true: faint, false: red}[way.Untried], string(prove.NotMeasured)+": "+why))
 				continue
 			}
-			fmt.Fprintf(w, "%s %s %s %s %s %s\n", text.PadLeft(Duration(way.P50), 8), text.PadLeft(Duration(way.P99), 8), text.PadLeft(Duration(way.P999), 8),
+			fmt.Fprintf(w, "%s %s %s %s\n", quantiles(way.Quantiles),
 				text.PadLeft(give(way.IOPS, 1, "%.0f"), 8), text.PadLeft(spread(way.Bits, 1e9), 14), text.PadLeft(spread(way.Cost, 1), 16))
 		}
 		for _, line := range Compares(c) {
@@ -92,12 +93,12 @@ func Compares(c *prove.Comparison) []string {
 	}
 	var out []string
 	if i, why := c.Ratio(); why == "" {
-		out = append(out, fmt.Sprintf("p99 over TCP is %s of that over RDMA%s", Value(prove.Judgement{Unit: prove.Times}, i.Value), between(i, prove.Times)))
+		out = append(out, fmt.Sprintf("p99 over TCP is %s of that over RDMA%s", Value(prove.Judgement{Unit: string(metric.Times)}, i.Value), between(i, string(metric.Times))))
 	} else {
 		out = append(out, "how p99 over TCP and over RDMA compare is "+string(prove.NotMeasured)+": "+why)
 	}
 	if i, why := c.Saved(); why == "" {
-		out = append(out, fmt.Sprintf("RDMA saves %s of the processor time of both ends%s", Value(prove.Judgement{Unit: prove.Share}, i.Value), between(i, prove.Share)))
+		out = append(out, fmt.Sprintf("RDMA saves %s of the processor time of both ends%s", Value(prove.Judgement{Unit: string(metric.Share)}, i.Value), between(i, string(metric.Share))))
 	} else {
 		out = append(out, "what RDMA saves of processor time is "+string(prove.NotMeasured)+": "+why)
 	}

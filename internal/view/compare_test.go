@@ -5,12 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"weft/internal/metric"
 	"weft/internal/prove"
 )
 
 // way is one that was measured in all blocks, of which every second one cost a little more.
 func way(over string, p99 time.Duration, gbit, cpu float64) *prove.Compared {
-	w := &prove.Compared{Over: over, Server: "server.cn1", Samples: 1000, P50: p99 / 2, P99: p99, P999: 2 * p99}
+	w := &prove.Compared{Over: over, Server: "server.cn1", Samples: 1000, Quantiles: metric.Quantiles{P50: p99 / 2, P99: p99, P999: 2 * p99}}
 	for n := range prove.CompareBlocks {
 		w.Blocks = append(w.Blocks, prove.Block{P99: p99, IOPS: 30000, BitsPerSec: gbit * 1e9, CPU: cpu * (1 + float64(n%2)/10)})
 	}
@@ -50,7 +51,7 @@ func TestCompared(t *testing.T) {
 
 // A limit is told as what it is, and an interval beside what it is of.
 func TestJudgedCompared(t *testing.T) {
-	j := prove.Judgement{Validation: "worth", Metric: "cpu_saved", Pair: "a → b", Size: 4096, Unit: prove.Share, Least: true, Limit: 0.5, Value: 0.4, Interval: &prove.Interval{Value: 0.4, Low: 0.3, High: 0.45}, Verdict: prove.Fail}
+	j := prove.Judgement{Validation: "worth", Metric: "cpu_saved", Pair: "a → b", Size: 4096, Unit: string(metric.Share), Least: true, Limit: 0.5, Value: 0.4, Interval: &prove.Interval{Value: 0.4, Low: 0.3, High: 0.45}, Verdict: prove.Fail}
 	if got, want := Judged(j), "worth.cpu_saved of a → b: 4 KiB 40 % (95 %: 30 % to 45 %), at least 50 %"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

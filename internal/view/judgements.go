@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weft/internal/findings"
+	"weft/internal/metric"
 	"weft/internal/prove"
 	"weft/internal/slice"
 	"weft/internal/text"
@@ -202,12 +203,12 @@ func (s Style) sign(v prove.Verdict) string {
 // Value is a value of a judgement for people.
 func Value(j prove.Judgement, v float64) string {
 	switch {
-	case j.Unit == prove.Share:
+	case j.Unit == string(metric.Share):
 		return number(v*100) + " %"
-	case j.Unit == prove.Times:
+	case j.Unit == string(metric.Times):
 		return number(v) + " ×"
-	case j.Unit == prove.GbitRate:
-		return number(v) + " " + prove.GbitRate
+	case j.Unit == string(metric.Gbit):
+		return number(v) + " " + string(metric.Gbit)
 	case j.Latency:
 		return Duration(time.Duration(v))
 	case j.Counted && j.Unit == "ratio":

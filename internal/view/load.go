@@ -33,9 +33,9 @@ func loads(w io.Writer, s Style, list []*prove.Load) {
 			}
 			what = now
 			fmt.Fprintln(w, s.dress(bold, what))
-			fmt.Fprintln(w, s.dress(faint, fmt.Sprintf("  %s %s %s %s %s %s %s %s %s %s",
+			fmt.Fprintln(w, s.dress(faint, fmt.Sprintf("  %s %s %s %s %s %s %s %s",
 				text.Pad("initiator", 20), text.Pad("target", 22), text.Pad("plane", 5), text.Pad("over", 9), text.Pad("", 6),
-				text.PadLeft("p50", 8), text.PadLeft("p99", 8), text.PadLeft("p99.9", 8), text.PadLeft("IOPS", 8), text.PadLeft("Gbit/s", 8))))
+				quantileTitles(), text.PadLeft("IOPS", 8), text.PadLeft("Gbit/s", 8))))
 		}
 		head := fmt.Sprintf("  %s %s %s %s", text.Pad(short(l.Initiator), 20), text.Pad(short(l.Target), 22), text.Pad(l.Plane, 5), text.Pad(strings.TrimSpace(l.Over()+" "+l.Mode), 9))
 		if l.Why != "" {
@@ -43,7 +43,7 @@ func loads(w io.Writer, s Style, list []*prove.Load) {
 			continue
 		}
 		for _, k := range LoadKinds(l) {
-			fmt.Fprintf(w, "%s %s %s %s %s %s\n", head, text.Pad(k.Name, 6), text.PadLeft(Duration(k.P50), 8), text.PadLeft(Duration(k.P99), 8), text.PadLeft(Duration(k.P999), 8), k.whole())
+			fmt.Fprintf(w, "%s %s %s %s\n", head, text.Pad(k.Name, 6), quantiles(k.Quantiles), k.whole())
 		}
 		for _, note := range LoadNotes(l) {
 			fmt.Fprintln(w, "      "+note)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weft/internal/findings"
+	"weft/internal/metric"
 	"weft/internal/prove"
 	"weft/internal/slice"
 	"weft/internal/text"
@@ -89,15 +90,15 @@ func planeOf(row *prove.Row) string {
 
 // worst shows the worst of each figure of some rows, in the columns of line.
 func worst(w io.Writer, s Style, r *prove.Result, of [2]string, rows []*prove.Row) {
-	var p50, p99, p999 time.Duration
+	var slowest metric.Quantiles
 	added, samples := "–", rows[0].Samples
 	var most time.Duration
 	for _, row := range rows {
-		p50, p99, p999, samples = max(p50, row.P50), max(p99, row.P99), max(p999, row.P999), min(samples, row.Samples)
+		slowest, samples = slowest.Max(row.Quantiles), min(samples, row.Samples)
 		if d, ok := r.Added(row); ok && row.Plane != "" && (added == "–" || d > most) {
 			most, added = d, Duration(d)
 		}
 	}
-	fmt.Fprintf(w, "  %s %s %s %s %s %s %s %s\n", text.Pad(fmt.Sprintf("worst of %d", len(rows)), pairWidth), text.Pad(strings.TrimPrefix(of[0], "plane "), 5), text.Pad(of[1], 9),
-		text.PadLeft(Duration(p50), 8), text.PadLeft(Duration(p99), 8), text.PadLeft(Duration(p999), 8), text.PadLeft(added, 8), text.PadLeft(fmt.Sprint(samples), 8))
+	fmt.Fprintf(w, "  %s %s %s %s %s %s\n", text.Pad(fmt.Sprintf("worst of %d", len(rows)), pairWidth), text.Pad(strings.TrimPrefix(of[0], "plane "), 5), text.Pad(of[1], 9),
+		quantiles(slowest), text.PadLeft(added, 8), text.PadLeft(fmt.Sprint(samples), 8))
 }

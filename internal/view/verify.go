@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weft/internal/latency"
+	"weft/internal/metric"
 	"weft/internal/prove"
 	"weft/internal/slice"
 	"weft/internal/text"
@@ -240,9 +241,9 @@ func span(r *prove.Result) (low, high time.Duration) {
 func header(w io.Writer, s Style, low, high time.Duration) {
 	scale := Duration(low)
 	scale += text.PadLeft(Duration(high), bars-len([]rune(scale)))
-	fmt.Fprintln(w, s.dress(faint, fmt.Sprintf("  %s %s %s %s %s %s %s %s %s  %s",
+	fmt.Fprintln(w, s.dress(faint, fmt.Sprintf("  %s %s %s %s %s %s %s  %s",
 		text.Pad("initiator", 20), text.Pad("portal", 22), text.Pad("plane", 5), text.Pad("over", 9),
-		text.PadLeft("p50", 8), text.PadLeft("p99", 8), text.PadLeft("p99.9", 8), text.PadLeft("added", 8), text.PadLeft("samples", 8), scale)))
+		quantileTitles(), text.PadLeft("added", 8), text.PadLeft("samples", 8), scale)))
 }
 
 func line(w io.Writer, s Style, r *prove.Result, row *prove.Row, low, high time.Duration) {
@@ -265,9 +266,22 @@ func line(w io.Writer, s Style, r *prove.Result, row *prove.Row, low, high time.
 		return
 	}
 	drawn := strings.TrimRight(spark(row.Latencies(), low, high), " ")
-	fmt.Fprintf(w, "%s %s %s %s %s  %s\n",
-		text.PadLeft(Duration(row.P50), 8), text.PadLeft(Duration(row.P99), 8), text.PadLeft(Duration(row.P999), 8), text.PadLeft(added, 8),
+	fmt.Fprintf(w, "%s %s %s  %s\n",
+		quantiles(row.Quantiles), text.PadLeft(added, 8),
 		text.PadLeft(fmt.Sprint(row.Samples), 8), s.dress(cyan, drawn))
+}
+
+// quantileTitles are the columns that quantiles fills.
+func quantileTitles() string {
+	return strings.Join(slice.Map(metric.Columns(), func(id metric.ID) string { return text.PadLeft(id.Row().Title, 8) }), " ")
+}
+
+// quantiles are those of the table that have a column.
+func quantiles(q metric.Quantiles) string {
+	return strings.Join(slice.Map(metric.Columns(), func(id metric.ID) string {
+		d, _ := q.Quantile(id)
+		return text.PadLeft(Duration(d), 8)
+	}), " ")
 }
 
 // ends are both ends of a row and the plane between them.

@@ -3,8 +3,10 @@ package language
 import (
 	"github.com/zclconf/go-cty/cty"
 
+	"weft/internal/metric"
 	"weft/internal/slice"
 	"weft/inventory"
+	"weft/inventory/problem"
 )
 
 func (b *builder) validation(o *object) {
@@ -64,12 +66,26 @@ func (b *builder) metric(o *object) *inventory.Metric {
 		Delta:      b.flag(o, "delta"),
 		Regression: unitOf(b, o, "regression", parsePercent),
 	}
+	b.measure(o, m)
 	b.limitOf(o, m)
 	if v, ok := b.set(o, "min"); ok {
 		m.HasMin = true
 		m.Min, _ = v.AsBigFloat().Float64()
 	}
 	return m
+}
+
+// measure reads the name of a metric that is no counter.
+func (b *builder) measure(o *object, m *inventory.Metric) {
+	if o.body.attrs["source"] != nil || m.Incomplete {
+		return
+	}
+	known := metric.Declared()
+	var ok bool
+	if m.Measure, ok = metric.Parse(m.Name); !ok {
+		m.Incomplete = true
+		b.report(problem.New(problem.Metric, *o.header, "unknown metric", "%q is not one of %s, and has no source.%s", m.Name, problem.OrList(known), problem.DidYouMean(m.Name, known)))
+	}
 }
 
 func (b *builder) rollout(o *object) {

@@ -1,6 +1,11 @@
 package language
 
-import "maps"
+import (
+	"maps"
+	"strings"
+
+	"weft/internal/metric"
+)
 
 // descriptions returns the purpose of each block and attribute, by path. *.name
 // is an attribute of several block types.
@@ -269,13 +274,15 @@ func storageDescriptions() map[string]string {
 }
 
 func rolloutDescriptions() map[string]string {
+	latencies := metric.Names(metric.All(func(r metric.Row) bool { return r.Source == metric.Latency }))
+	more := metric.Names(metric.All(func(r metric.Row) bool { return r.More }))
 	return map[string]string{
 		"validation":                   "A measurement with limits. It only reads, except for loads that write to scratch namespaces.",
 		"validation.probe":             "The probe that generates the load; none for counters.",
 		"validation.pairs":             "The measured pairs: all, or sampled, which covers every host and every portal at least once.",
 		"validation.allow_unmeasured":  "Devices, and systems such as esxi, that may remain unmeasured. Any other unmeasured device makes the verdict partial.",
 		"validation.sizes":             "The sizes of reads, or of the commands of a load.",
-		"validation.baseline":          `The recorded baseline by size, such as baseline["4KiB"].p99: p50, p99, p999 and added_p99 of the slowest pair, in microseconds.`,
+		"validation.baseline":          `The recorded baseline by size, such as baseline["4KiB"].p99: latencies of the slowest pair in microseconds (` + strings.Join(latencies, ", ") + ").",
 		"validation.samples":           "The number of samples for each pair, plane and size.",
 		"validation.metric":            "A metric with its limit.",
 		"validation.metric.source":     "The counter; none for metrics of the probe.",
@@ -294,7 +301,7 @@ func rolloutDescriptions() map[string]string {
 		"validation.fsync":             "The number of writes of a queue between two flushes; default no flush.",
 		"validation.span":              "The size of the namespace that a load uses, from its start.",
 		"validation.metric.max":        "The upper limit.",
-		"validation.metric.min":        "The lower limit, for metrics of compare, throughput and iops.",
+		"validation.metric.min":        "The lower limit, for metrics of which more is better: " + strings.Join(more, ", ") + ".",
 		"validation.metric.delta":      "true: evaluate the change during the measurement.",
 		"validation.metric.regression": "The allowed increase over the recorded baseline.",
 

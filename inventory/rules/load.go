@@ -48,7 +48,7 @@ func (c *checker) loading(v *inventory.Validation, m *inventory.Metric) {
 	switch {
 	case m.Regression != 0:
 		c.refuse(problem.Metric, &m.Block, "regression", "no baseline for this metric", "Loads have no baseline: set min or max.")
-	case m.HasMin && m.Name != inventory.IOPS && m.Name != inventory.Throughput:
+	case m.HasMin && !m.Measure.Row().More:
 		c.refuse(problem.Metric, &m.Block, "min", "min not applicable", "For %s, lower is better: set max.", m.Name)
 	case !m.HasMin && !m.HasMax:
 		c.refuse(problem.Metric, &m.Block, "", "no limit", "%s needs max, or min if higher is better.", m.Name)

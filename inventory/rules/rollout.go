@@ -2,8 +2,11 @@ package rules
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
+	"weft/internal/metric"
+	"weft/internal/slice"
 	"weft/inventory"
 	"weft/inventory/problem"
 )
@@ -69,10 +72,11 @@ func (c *checker) comparing(v *inventory.Validation, m *inventory.Metric) {
 	lacks := func(ways ...string) bool {
 		return slices.ContainsFunc(ways, func(way string) bool { return !slices.Contains(v.Compare, way) })
 	}
+	ways := m.Measure.Row().Ways
 	switch {
-	case m.Name == inventory.Throughput && lacks("rdma"):
-		c.refuse(problem.Metric, &m.Block, "", "metric not measured", `throughput is measured over RDMA: set compare = ["rdma"] in %s.`, v.Addr)
-	case m.Name != inventory.Throughput && lacks("rdma", "tcp"):
+	case len(ways) == 1 && lacks(ways...):
+		c.refuse(problem.Metric, &m.Block, "", "metric not measured", `%s is measured over RDMA: set compare = ["rdma"] in %s.`, m.Name, v.Addr)
+	case lacks(ways...):
 		c.refuse(problem.Metric, &m.Block, "", "nothing to compare", `%s compares RDMA with TCP: in %s, set compare = ["rdma", "tcp"].`, m.Name, v.Addr)
 	case m.Regression != 0:
 		c.refuse(problem.Metric, &m.Block, "regression", "no baseline for this metric", "Comparisons have no baseline: set min or max.")
@@ -91,15 +95,15 @@ func (c *checker) comparing(v *inventory.Validation, m *inventory.Metric) {
 // by.
 func (c *checker) metric(v *inventory.Validation, m *inventory.Metric) {
 	switch {
-	case m.Source == "" && v.Load != nil && slices.Contains(inventory.ProbeMetrics(v.Probe), m.Name):
+	case v.Load != nil && m.Measure.Probed(v.Probe):
 		c.loading(v, m)
 		return
-	case m.Source == "" && slices.Contains(inventory.CompareMetrics(), m.Name):
+	case m.Measure.Compared():
 		c.comparing(v, m)
 		return
 	}
 	if m.HasMin {
-		c.refuse(problem.Metric, &m.Block, "min", "min not applicable", "min applies only to %s, and to throughput and iops of a load. For all other metrics, lower is better: set max.", problem.OrList(inventory.CompareMetrics()))
+		c.refuse(problem.Metric, &m.Block, "min", "min not applicable", "min applies only to %s. For all other metrics, lower is better: set max.", problem.OrList(metric.Names(metric.All(func(r metric.Row) bool { return r.More }))))
 		return
 	}
 	if !m.HasMax && m.Regression == 0 {
@@ -121,20 +125,24 @@ func (c *checker) metric(v *inventory.Validation, m *inventory.Metric) {
 		}
 		return
 	}
-	known := inventory.ProbeMetrics(v.Probe)
+	row := m.Measure.Row()
 	switch {
-	case m.Name == "added_p99" && !slices.Contains(known, m.Name):
-		c.refuse(problem.Metric, &m.Block, "", "nothing to compare with", `added_p99 is the latency that the fabric adds to a local read, which probe = %q does not measure: limit p99, or set probe = "nvme-read" in %s.`, v.Probe, v.Addr)
-	case !slices.Contains(known, m.Name):
-		c.refuse(problem.Metric, &m.Block, "", "unknown metric", "%q is not one of %s, and has no source.%s", m.Name, problem.OrList(known), problem.DidYouMean(m.Name, known))
 	case v.Probe == "":
-		c.refuse(problem.Metric, &m.Block, "", "metric not measured", `%s is measured by a probe: in %s, set probe = "nvme-read", "nvme-load", "verbs" or "socket".`, m.Name, v.Addr)
-	case m.HasMax && m.Limit == nil && m.Duration != (m.Name != "errors"):
+		c.refuse(problem.Metric, &m.Block, "", "metric not measured", `%s is measured by a probe: in %s, set probe = %s.`, m.Name, v.Addr, quoted(row.Probes))
+	case row.Added && !m.Measure.Probed(v.Probe):
+		c.refuse(problem.Metric, &m.Block, "", "nothing to compare with", `%s is the latency that the fabric adds to a local read, which probe = %q does not measure: limit p99, or set probe = "nvme-read" in %s.`, m.Name, v.Probe, v.Addr)
+	case !m.Measure.Probed(v.Probe):
+		c.refuse(problem.Metric, &m.Block, "", "metric not measured", `probe = %q measures %s. For %s, set probe = %s in %s.`, v.Probe, problem.OrList(metric.OfProbe(v.Probe)), m.Name, quoted(row.Probes), v.Addr)
+	case int64(v.Samples) < row.Least:
+		c.refuse(problem.Metric, &m.Block, "", "too few samples", `%s needs %d samples of each pair, and %s has samples = %d.`, m.Name, row.Least, v.Addr, v.Samples)
+	case m.HasMax && m.Limit == nil && m.Duration != m.Latency():
 		c.refuse(problem.Metric, &m.Block, "max", "wrong type of limit", `The limit of a latency is a duration such as "30us"; errors take a number.`)
 	case sized && !slices.Contains(v.Sizes, m.Size):
 		c.refuse(problem.Metric, &m.Block, "size", "size not measured", "It is not in the sizes of %s.", v.Addr)
 	}
 }
+
+func quoted(words []string) string { return problem.OrList(slice.Map(words, strconv.Quote)) }
 
 func (c *checker) rollouts() {
 	for _, r := range c.Rollouts {
