@@ -66,6 +66,7 @@ var formats = map[string]string{
 	"weft/internal/hub.Started":              "hub started",
 	"weft/internal/hub.Status":               "hub status",
 	"weft/plan.record":                       "journal",
+	"weft/internal/run.JournalEntry":         "record journal",
 	"weft/internal/labctl.Answer":            "lab answer",
 	"weft/internal/labctl.DeviceStatus":      "lab device",
 	"weft/internal/labctl.Grammar":           "lab grammar of weft-lab",
