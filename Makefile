@@ -92,7 +92,7 @@ image:
 # where it is: plan, internal/run, modules/leaf, modules/host, the scripts below.
 NOT_RACED := cmd/weft-lab examples internal/agent internal/approve internal/arch internal/doctor internal/graph \
   internal/hint internal/latency internal/nvme/crc32c internal/nvme/names internal/nvme/psk \
-  internal/nvme/wire internal/owned internal/report internal/require internal/review internal/slice internal/sshsig internal/tally internal/text \
+  internal/nvme/wire internal/owned internal/report internal/require internal/review internal/selector internal/slice internal/sshsig internal/tally internal/text \
   internal/traffic internal/wait inventory inventory/problem inventory/rules modules/claim modules/esxi modules/linux modules/linux/nic \
   modules/linux/put modules/linux/see modules/linux/storage modules/linux/system modules/vcenter modules/windows/powershell \
   plan/rollout switches/systems

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weft/internal/hint"
+	"weft/internal/selector"
 	"weft/internal/slice"
 )
 
@@ -27,25 +28,12 @@ func allows(pattern string, id ID) bool {
 	if err != nil || want.Kind != id.Kind || !glob(want.Name, id.Name) {
 		return false
 	}
-	return covers(want.Device, id.Device) || glob(want.Device, id.Device)
+	return selector.Covers(want.Device, id.Device) || glob(want.Device, id.Device)
 }
 
-// glob reports whether a text is as a pattern, in which * is any text.
+// glob is selector.Glob without ?, so that a key that has one allows nothing else.
 func glob(pattern, text string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == text
-	}
-	text, ok := strings.CutPrefix(text, parts[0])
-	last := parts[len(parts)-1]
-	for _, part := range parts[1 : len(parts)-1] {
-		i := strings.Index(text, part)
-		if i < 0 {
-			return false
-		}
-		text = text[i+len(part):]
-	}
-	return ok && strings.HasSuffix(text, last)
+	return pattern == text || !strings.Contains(pattern, "?") && selector.Glob(pattern, text)
 }
 
 // allow resolves patterns to the resources of the plan that lose data.
@@ -71,7 +59,7 @@ func (in *Input) Unallowed(p *Plan) []string {
 	return slice.Filter(in.AllowDestroy, func(pattern string) bool {
 		unread := slices.ContainsFunc(p.Unreachable(), func(d PlannedDevice) bool {
 			id, err := ParseID(pattern)
-			return err == nil && (covers(id.Device, d.Address) || glob(id.Device, d.Address))
+			return err == nil && (selector.Covers(id.Device, d.Address) || glob(id.Device, d.Address))
 		})
 		refused := slices.ContainsFunc(p.Refusals, func(r Refusal) bool { return allows(pattern, r.ID) }) // which says more
 		return !unread && !refused && !p.Allows(pattern)

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"weft/internal/hint"
+	"weft/internal/selector"
 )
 
 // A Keeper is the part of a Device that remembers, on the device, what weft did to it: its
@@ -113,23 +114,16 @@ type Renames []Rename
 // Now is how a device is called that ledgers call by that address.
 func (r Renames) Now(device string) string {
 	for _, one := range r {
-		if rest, ok := strings.CutPrefix(device, one.From); ok && covers(one.From, device) {
+		if rest, ok := strings.CutPrefix(device, one.From); ok && selector.Covers(one.From, device) {
 			return one.To + rest
 		}
 	}
 	return device
 }
 
-// covers reports whether an address is that of the block, one of its
-// instances, or inside of it.
-func covers(block, address string) bool {
-	rest, ok := strings.CutPrefix(address, block)
-	return ok && (rest == "" || rest[0] == '[' || rest[0] == '.')
-}
-
 func (in *Input) removed(device string) *Removed {
 	for i, r := range in.Removed {
-		if covers(r.From, device) {
+		if selector.Covers(r.From, device) {
 			return &in.Removed[i]
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"weft/internal/selector"
 	"weft/internal/slice"
 )
 
@@ -32,12 +33,12 @@ func (s Selection) device(address string) bool {
 		return slices.ContainsFunc(s.Only, func(id ID) bool { return id.Device == address })
 	}
 	for _, t := range s.Exclude {
-		if covers(t, address) {
+		if selector.Covers(t, address) {
 			return false
 		}
 	}
 	for _, t := range s.Target {
-		if covers(t, address) || strings.HasPrefix(t, address+"/") {
+		if selector.Covers(t, address) || strings.HasPrefix(t, address+"/") {
 			return true
 		}
 	}
@@ -45,7 +46,7 @@ func (s Selection) device(address string) bool {
 }
 
 func names(list []string, id ID) bool {
-	return slices.ContainsFunc(list, func(t string) bool { return covers(t, id.Device) || t == id.String() })
+	return slices.ContainsFunc(list, func(t string) bool { return selector.Covers(t, id.Device) || t == id.String() })
 }
 
 // chosen says which of the items are selected: targets with all they need,
@@ -106,7 +107,7 @@ func (in *Input) matched(t string, p *Plan) bool {
 		return true
 	}
 	for device := range in.Devices {
-		if covers(t, device) || p == nil && strings.HasPrefix(t, device+"/") {
+		if selector.Covers(t, device) || p == nil && strings.HasPrefix(t, device+"/") {
 			return true
 		}
 	}

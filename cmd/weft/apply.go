@@ -11,6 +11,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/run"
+	"weft/internal/selector"
 )
 
 const applyLong = `apply carries out a saved plan, or makes a plan and asks for confirmation. It makes
@@ -36,7 +37,9 @@ weft rollout step, or the same command.
 
 Ctrl-C finishes the devices in progress and starts no others. A second Ctrl-C reverts
 the changes in progress. A third one ends weft at once; the auto-revert timers on the
-devices then revert the changes.`
+devices then revert the changes.
+
+` + selector.Help
 
 // An applyCommand is weft apply.
 type applyCommand struct {
@@ -63,11 +66,10 @@ func (c *applyCommand) command() *cobra.Command {
 			return c.applyNew(ctx, f, how)
 		}),
 	}
-	cmd.Flags().BoolVar(&how.approve, "auto-approve", false, "skip the confirmation")
-	f.scope(cmd)
+	autoApprove(cmd, &how.approve)
+	c.planner.scope(cmd, &f)
 	cmd.Flags().BoolVar(&f.destroy, "destroy", false, "revert everything that weft did")
-	acceptFlag(cmd, &how.Accept)
-	c.approvers.signerFlags(cmd)
+	c.approvers.flags(cmd, &how.Accept)
 	cmd.Flags().StringVar(&how.signers, "require-signature", "", "require FILE.sig, a signature of the saved plan by a key in this ALLOWED_SIGNERS file (ssh-keygen(1))")
 	cmd.Flags().StringVar(&how.digest, "digest", "", "require this digest of the saved plan (weft show --format markdown), and unchanged files")
 	cmd.Flags().BoolVar(&how.Workers, "workers", false, "let the workers of the sites carry out the rollout, and lead it from here")

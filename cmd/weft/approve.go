@@ -78,7 +78,7 @@ begun.`,
 	output(s, "out", twoFile)
 	s.StringVar(&f.key, "key", "", "the SSH key (a file, or the public half of a key in the agent)")
 	s.BoolVar(&f.withdraw, "withdraw", false, "instead: revoke the approvals of this key for a phase that has not begun")
-	c.approvers.signerFlags(cmd)
+	c.approvers.signersFlag(cmd)
 	return cmd
 }
 

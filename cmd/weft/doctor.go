@@ -18,6 +18,7 @@ import (
 	"weft/internal/hint"
 	"weft/internal/remote"
 	"weft/internal/run"
+	"weft/internal/selector"
 	"weft/internal/slice"
 	"weft/internal/view"
 	"weft/internal/wait"
@@ -57,6 +58,7 @@ var doctorFormats = [...]string{"text", "json", "sarif", "html", "markdown"}
 type doctorCommand struct {
 	opts    *options
 	out     *printer
+	project *project
 	repo    *repository
 	fabric  *fabric
 	planner *planner
@@ -74,7 +76,9 @@ their peers. Data that could not be read is listed as unknown, never as a pass.
 
 Without files, use --hosts and --switches, each switch as OS:HOST. Switch passwords then
 come from WEFT_SWITCH_PASSWORD. Checks of growing counters need --watch, which reads
-twice.` + selectorHelp,
+twice.
+
+` + selector.Help,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.users.into(&f.login); err != nil {
 				return err
@@ -116,6 +120,7 @@ twice.` + selectorHelp,
 		ids := slice.Map(doctor.Catalogue(), func(c *doctor.Check) string { return c.ID + "=\t" + c.Title })
 		return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	})
+	doc.project.completeArgs(cmd)
 	return cmd
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"weft/internal/selector"
 	"weft/internal/view"
 	"weft/plan"
 )
@@ -30,10 +31,12 @@ them.
 drift changes nothing on devices, and exits with 2 if it finds drift. A resource that
 weft applied and cannot repair now, for example because another policy replaced it,
 counts as drift. Conflicts over resources that weft never applied are listed separately.
---out saves a plan that repairs the drift and nothing else.`,
+--out saves a plan that repairs the drift and nothing else.
+
+` + selector.Help,
 		RunE: c.out.does(func(ctx context.Context, _ []string) error { return c.drift(ctx, f) }),
 	}
-	f.scope(cmd)
+	c.planner.scope(cmd, &f)
 	cmd.Flags().StringVar(&f.out, "out", "", "save a plan that repairs the drift, for weft apply")
 	output(cmd.Flags(), "out")
 	return cmd

@@ -14,6 +14,7 @@ import (
 	"weft/internal/remote"
 	"weft/internal/remote/ssh"
 	"weft/internal/run"
+	"weft/internal/selector"
 	"weft/internal/view"
 	"weft/plan"
 )
@@ -26,9 +27,10 @@ type execFlags struct {
 
 // An execCommand is weft exec.
 type execCommand struct {
-	opts   *options
-	out    *printer
-	fabric *fabric
+	opts    *options
+	out     *printer
+	project *project
+	fabric  *fabric
 }
 
 func (c *execCommand) command() *cobra.Command {
@@ -44,7 +46,7 @@ the server, and holds its lease like an apply: nobody else changes it meanwhile.
 On a switch the words are one line, which must begin with the word that shows there,
 such as show or display; all else is refused before anything is run anywhere.
 
-` + selectorHelp,
+` + selector.Help,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at := cmd.ArgsLenAtDash()
 			if at < 1 || at == len(args) {
@@ -59,6 +61,7 @@ such as show or display; all else is refused before anything is run anywhere.
 	}
 	cmd.Flags().BoolVar(&f.sudo, "sudo", false, "run it as root, with sudo")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "end it after so long (default: command_timeout of the connection, or 5m)")
+	c.project.completeArgs(cmd)
 	return cmd
 }
 

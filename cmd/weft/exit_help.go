@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,8 +21,7 @@ type exit struct {
 func exitTable() map[string][]exit {
 	storeWaits := exit{exitWaiting, "the store of runs did not answer"}
 	runHeld := exit{exitHeld, "another process works on these runs"}
-	hubGone := exit{exitUnreachable, "the hub did not answer"}
-	return map[string][]exit{
+	table := map[string][]exit{
 		"validate": {{exitDone, "the files are valid; warnings may be listed"}, {exitError, "the files are not valid"}},
 		"fmt":      {{exitDone, "all files are formatted"}, {exitError, "a file cannot be parsed, or --check found one that is not formatted"}},
 		"init":     {{exitDone, "the files are written"}, {exitError, "nothing was written"}, {exitFailed, "--from lab: the files are not proven, and nothing was written"}, {exitUnreachable, "--from lab: a device did not answer"}},
@@ -48,7 +48,17 @@ func exitTable() map[string][]exit {
 		"audit verify": {{exitDone, "the trail is complete and its signatures are good"}, {exitFailed, "the trail or a signature is not good"}, runHeld, storeWaits},
 		"audit export": {runHeld, storeWaits},
 		"unlock":       {{exitError, "nothing was unlocked"}, {exitUnreachable, "a device did not answer"}},
+	}
+	maps.Copy(table, readingExits())
+	return table
+}
 
+// readingExits are the rows of commands that carry out no plan.
+func readingExits() map[string][]exit {
+	storeWaits := exit{exitWaiting, "the store of runs did not answer"}
+	runHeld := exit{exitHeld, "another process works on these runs"}
+	hubGone := exit{exitUnreachable, "the hub did not answer"}
+	return map[string][]exit{
 		"facts": {{exitDone, "every device answered"}, {exitUnreachable, "a device did not answer"}},
 		"discover": {{exitDone, "the files are written, and a plan with them is empty"}, {exitError, "nothing was written"},
 			{exitFailed, "the files are not proven, and nothing was written"}, {exitUnreachable, "a device did not answer"}},

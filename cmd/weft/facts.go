@@ -11,6 +11,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/remote"
+	"weft/internal/selector"
 	"weft/internal/slice"
 	"weft/internal/view"
 	"weft/modules"
@@ -24,12 +25,13 @@ import (
 type factsCommand struct {
 	opts    *options
 	out     *printer
+	project *project
 	fabric  *fabric
 	results *results
 }
 
 func (c *factsCommand) command() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "facts [SELECTOR...]", Short: "Read the hardware of devices, and compare it with the files",
 		Long: `facts reads the model, serial number and software of switches and servers, and the LLDP
 neighbours of switches. Of servers it reads all NICs: card, PCIe lanes, NUMA node, driver,
@@ -42,14 +44,14 @@ interface name of its server, if that server was queried.
 
 Contradictions to the files are listed at the end, as in weft plan. Facts that the
 catalogue proves impossible are refused there (✗); all others are warnings (!), such as
-a card that uses half of its PCIe lanes.` + selectorHelp,
+a card that uses half of its PCIe lanes.
+
+` + selector.Help,
 		RunE: c.out.does(c.facts),
 	}
+	c.project.completeArgs(cmd)
+	return cmd
 }
-
-const selectorHelp = `A SELECTOR is the address of a device ('server.node["st1"]'), of a block with all
-of its instances (server.node) or of a module, the host of a device, or NAME=VALUE,
-a label of servers.`
 
 // told is what one device said of itself.
 type told struct {

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+
+	"weft/internal/selector"
 )
 
 // A planCommand is weft plan.
@@ -26,7 +28,9 @@ since.
 With --untrusted the files may come from an untrusted source, such as a pull request.
 weft contacts no device, runs no program, and reads neither the environment nor files
 outside the directory. It lists the values that remain unknown. With
---detailed-exitcode it then exits with 9, and never reports an empty plan.`,
+--detailed-exitcode it then exits with 9, and never reports an empty plan.
+
+` + selector.Help,
 		RunE: c.out.does(func(ctx context.Context, _ []string) error {
 			if f.sign != "" && f.out == "" {
 				return usage(errors.New("--sign signs the plan that --out saves, which is missing"))
@@ -42,7 +46,7 @@ outside the directory. It lists the values that remain unknown. With
 			return c.planner.planned(ctx, made, f)
 		}),
 	}
-	f.scope(cmd)
+	c.planner.scope(cmd, &f)
 	cmd.Flags().StringVar(&f.out, "out", "", "save the plan to a file for weft apply and weft show")
 	output(cmd.Flags(), "out")
 	cmd.Flags().StringVar(&f.sign, "sign", "", "sign the saved plan with this SSH key (a file, or the public half of a key in the agent): FILE.sig")

@@ -47,20 +47,30 @@ type planFlags struct {
 }
 
 // scope adds the flags that plan, apply and drift share.
-func (f *planFlags) scope(cmd *cobra.Command) {
+func (pl *planner) scope(cmd *cobra.Command, f *planFlags) {
 	s := cmd.Flags()
-	s.StringArrayVar(&f.target, "target", nil, "only this device, block or resource (device/kind.name), with its dependencies; may be repeated")
-	s.StringArrayVar(&f.exclude, "exclude", nil, "exclude this device, block or resource, and its dependents; may be repeated")
+	s.StringArrayVar(&f.target, "target", nil, "only these devices (SELECTOR) or resources (SELECTOR/kind.name), with their dependencies; may be repeated")
+	s.StringArrayVar(&f.exclude, "exclude", nil, "exclude these devices (SELECTOR) or resources (SELECTOR/kind.name), and their dependents; may be repeated")
 	s.StringVar(&f.unreachable, "unreachable", "fail", "fail, or skip to continue without unreachable devices and their dependents")
 	s.StringVar(&f.maxImpact, "max-impact", "", "refuse a plan with a higher impact: none, traffic, link-flap, reboot or data-loss")
 	s.StringArrayVar(&f.allowDestroy, "allow-destroy", nil, "allow data loss for this resource (device/kind.name; * matches a name or a key); the plan stores the names; may be repeated")
 	s.BoolVar(&f.show.Lines, "show-config", false, "also show the exact lines to send, and their undo")
 	s.BoolVar(&f.show.Concise, "concise", false, "omit devices without changes, and settings without effect")
+	pl.project.completeSelectors(cmd, "target", "exclude")
+	completeFlag(cmd, "unreachable", "fail", "skip")
+	completeFlag(cmd, "max-impact", "none", "traffic", "link-flap", "reboot", "data-loss")
 }
 
 // narrow applies the flags to what a plan is made of.
-func (f *planFlags) narrow(in *plan.Input) error {
-	in.Select = plan.Selection{Target: f.target, Exclude: f.exclude}
+func (f *planFlags) narrow(p *run.Site) error {
+	in := &p.Input
+	var err error
+	if in.Select.Target, err = addresses("target", f.target, p); err != nil {
+		return err
+	}
+	if in.Select.Exclude, err = addresses("exclude", f.exclude, p); err != nil {
+		return err
+	}
 	in.Destroy, in.AllowDestroy = f.destroy, f.allowDestroy
 	switch f.unreachable {
 	case "", "fail":
@@ -147,7 +157,7 @@ func (pl *planner) plan(ctx context.Context, f planFlags) (*run.Site, *plan.Plan
 	if err != nil {
 		return nil, nil, err
 	}
-	err = f.narrow(&p.Input)
+	err = f.narrow(p)
 	p.Input.Disposable = pl.rehearsal != nil
 	var made *plan.Plan
 	if err == nil {

@@ -243,6 +243,11 @@ func (p *printer) emitJudgements(list []prove.Judgement) {
 	}
 }
 
+// autoApprove adds the flag that answers what confirm asks.
+func autoApprove(cmd *cobra.Command, approve *bool) {
+	cmd.Flags().BoolVar(approve, "auto-approve", false, "skip the confirmation")
+}
+
 // confirm asks whoever sits at the terminal. otherwise says what has not
 // happened where the answer is no, advice what to do where nobody is asked.
 func (p *printer) confirm(approve bool, question, otherwise, advice string) error {

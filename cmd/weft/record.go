@@ -10,6 +10,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/outfile"
+	"weft/internal/selector"
 	"weft/internal/text"
 	"weft/inventory"
 	"weft/switches"
@@ -17,9 +18,10 @@ import (
 
 // A recordCommand is weft record.
 type recordCommand struct {
-	opts   *options
-	out    *printer
-	fabric *fabric
+	opts    *options
+	out     *printer
+	project *project
+	fabric  *fabric
 }
 
 func (rec *recordCommand) command() *cobra.Command {
@@ -37,13 +39,16 @@ own login password. Names, addresses, serial numbers and descriptions remain unl
 of switches or has a harmless form (a number, a port, a version, a model). Every other
 word is replaced, equal words by equal replacements. weft parses the result like the
 original. Review the file before you share it: it still shows the number of ports, VLANs
-and policies.` + selectorHelp,
+and policies.
+
+` + selector.Help,
 		Args: exactly("SWITCH"),
 		RunE: rec.out.does(func(ctx context.Context, args []string) error { return rec.recordSwitch(ctx, args[0], file, anonymous) }),
 	}
 	cmd.Flags().StringVarP(&file, "out", "o", "", "write to this new file in place of standard output")
 	output(cmd.Flags(), "out")
 	cmd.Flags().BoolVar(&anonymous, "anonymous", false, "replace all names and other identifying words, and report their number")
+	rec.project.completeArgs(cmd)
 	return cmd
 }
 

@@ -66,8 +66,7 @@ is .weft/store of this directory: keep that folder between the runs of a pipelin
 	back := verb("rollback [RUN]", "Revert what the rollout did, and prove it", one, order(run.Rollback, false))
 	back.Flags().StringVar(&phase, "phase", "", "only this phase")
 	for _, c := range []*cobra.Command{step, promote, resume} {
-		acceptFlag(c, &accept)
-		rol.approvers.signerFlags(c)
+		rol.approvers.flags(c, &accept)
 	}
 	return cmd
 }
@@ -79,11 +78,6 @@ func isRun(arg string) bool {
 
 func runEvent(r *rollout.Run) plan.Event {
 	return plan.Event{Type: plan.EventPhase, Message: fmt.Sprintf("%s is %s", r.Rollout, r.State), Data: map[string]any{"run": r}}
-}
-
-// acceptFlag is how an operator decides not to wait for a verdict.
-func acceptFlag(cmd *cobra.Command, names *[]string) {
-	cmd.Flags().StringArrayVar(names, "accept", nil, "continue without a verdict of this validation, or VALIDATION.METRIC; recorded under your name; failures still fail; may be repeated")
 }
 
 func (rol *rolloutCommand) rolloutStatus(ctx context.Context, args []string) error {

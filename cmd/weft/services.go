@@ -67,12 +67,12 @@ func (p *services) commands(root *cobra.Command) {
 		(&auditCommand{opts: p.opts, out: p.out, store: p.store, approvers: p.approvers, executor: p.executor}).command(),
 	)
 	group("measure", "Inspect and measure",
-		(&factsCommand{opts: p.opts, out: p.out, fabric: p.fabric, results: p.results}).command(),
+		(&factsCommand{opts: p.opts, out: p.out, project: p.project, fabric: p.fabric, results: p.results}).command(),
 		(&discoverCommand{out: p.out, discoverer: p.discoverer}).command(),
-		(&doctorCommand{opts: p.opts, out: p.out, repo: p.repo, fabric: p.fabric, planner: p.planner}).command(),
+		(&doctorCommand{opts: p.opts, out: p.out, project: p.project, repo: p.repo, fabric: p.fabric, planner: p.planner}).command(),
 		(&graphCommand{opts: p.opts, out: p.out, project: p.project}).command(),
-		(&execCommand{opts: p.opts, out: p.out, fabric: p.fabric}).command(),
-		(&recordCommand{opts: p.opts, out: p.out, fabric: p.fabric}).command(),
+		(&execCommand{opts: p.opts, out: p.out, project: p.project, fabric: p.fabric}).command(),
+		(&recordCommand{opts: p.opts, out: p.out, project: p.project, fabric: p.fabric}).command(),
 		p.verifyCommands(),
 		(&watchCommand{opts: p.opts, out: p.out, project: p.project, fabric: p.fabric}).command(),
 		p.reportCommands(),
@@ -94,6 +94,7 @@ func (p *services) commands(root *cobra.Command) {
 		(&completionCommand{out: p.out, project: p.project}).command(root),
 		(&versionCommand{opts: p.opts, out: p.out}).command(),
 	)
+	root.SetHelpCommandGroupID("reference")
 }
 
 func (p *services) verifyCommands() *cobra.Command {
@@ -101,7 +102,7 @@ func (p *services) verifyCommands() *cobra.Command {
 	cmd.AddCommand(
 		(&cablingCommand{opts: p.opts, out: p.out, fabric: p.fabric}).command(),
 		(&failoverCommand{opts: p.opts, out: p.out, project: p.project, store: p.store, fabric: p.fabric, results: p.results}).command(),
-		(&rebootCommand{opts: p.opts, out: p.out, store: p.store, fabric: p.fabric, planner: p.planner}).command(),
+		(&rebootCommand{opts: p.opts, out: p.out, project: p.project, store: p.store, fabric: p.fabric, planner: p.planner}).command(),
 	)
 	return cmd
 }

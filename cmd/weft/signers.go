@@ -35,13 +35,21 @@ type approvers struct {
 	approvals approvals
 }
 
-func (a *approvers) signerFlags(cmd *cobra.Command) {
+// flags adds the flags of commands that may begin a phase: who may approve it, where their
+// approvals are, and, with accept, which missing verdicts the operator accepts.
+func (a *approvers) flags(cmd *cobra.Command, accept *[]string) {
+	a.signersFlag(cmd)
 	s := cmd.Flags()
-	s.StringVar(&a.approvals.signers, "signers", "", "list of approvers: an ALLOWED_SIGNERS file outside the repository, or COMMIT:PATH, where COMMIT is a branch such as refs/remotes/origin/main, or a full commit (also WEFT_SIGNERS)")
-	if cmd.Name() != "approve" {
-		s.StringVar(&a.approvals.folder, "approvals", "", "folder with signed approvals (also WEFT_APPROVALS; default: approvals in --chdir)")
-		s.StringArrayVar(&a.approvals.authors, "author", nil, "author of the change, as named in the list of signers (also WEFT_AUTHORS, comma-separated; default: git log); may be repeated")
+	s.StringVar(&a.approvals.folder, "approvals", "", "folder with signed approvals (also WEFT_APPROVALS; default: approvals in --chdir)")
+	s.StringArrayVar(&a.approvals.authors, "author", nil, "author of the change, as named in the list of signers (also WEFT_AUTHORS, comma-separated; default: git log); may be repeated")
+	if accept != nil {
+		s.StringArrayVar(accept, "accept", nil, "continue without a verdict of this validation, or VALIDATION.METRIC; recorded under your name; failures still fail; may be repeated")
 	}
+}
+
+// signersFlag adds the flag that names who may approve.
+func (a *approvers) signersFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.approvals.signers, "signers", "", "list of approvers: an ALLOWED_SIGNERS file outside the repository, or COMMIT:PATH, where COMMIT is a branch such as refs/remotes/origin/main, or a full commit (also WEFT_SIGNERS)")
 }
 
 // knownSigners reads who may approve; nil: nobody is named.

@@ -70,7 +70,7 @@ another process holds the lease by now, nothing is done (exit 7).`,
 			return storeError(c.breakLease(cmd.Context(), s, args[0], sure))
 		},
 	}
-	cmd.Flags().BoolVar(&sure, "auto-approve", false, "skip the confirmation")
+	autoApprove(cmd, &sure)
 	return cmd
 }
 

@@ -48,6 +48,7 @@ new token, independent of its store.`,
 		}),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "end the leases and run locks of the named devices")
+	c.project.completeArgs(cmd)
 	return cmd
 }
 

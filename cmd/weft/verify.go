@@ -106,8 +106,13 @@ func (how *verification) flags(f *pflag.FlagSet) {
 	f.BoolVar(&how.throughput, "throughput", false, "also measure throughput of every pair and plane, and its processor time")
 	f.BoolVar(&how.compare, "compare", false, "also compare RDMA, TCP and local storage for every pair, with the processor time of both ends")
 	f.StringArrayVar(&how.mayWrite, "i-will-write", nil, "allow loads to OVERWRITE this scratch namespace (TARGET/namespace.SUBSYSTEM.ID); may be repeated")
-	f.StringArrayVar(&how.allow, "allow-unmeasured", nil, "accept a missing measurement of this device (switch.leaf-a) or system (esxi), like allow_unmeasured of a validation; may be repeated")
+	unmeasuredFlag(f, &how.allow)
 	f.BoolVar(&how.schedule, "schedule", false, "list the measurements that run at the same time")
+}
+
+// unmeasuredFlag adds the flag that unmeasurable checks.
+func unmeasuredFlag(f *pflag.FlagSet, allow *[]string) {
+	f.StringArrayVar(allow, "allow-unmeasured", nil, "accept a missing measurement of this device (switch.leaf-a) or system (esxi), like allow_unmeasured of a validation; may be repeated")
 }
 
 // unmeasurable refuses names of --allow-unmeasured that the files do not declare.

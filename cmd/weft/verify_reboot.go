@@ -12,6 +12,7 @@ import (
 
 	"weft/internal/hint"
 	"weft/internal/run"
+	"weft/internal/selector"
 	"weft/internal/slice"
 	"weft/internal/text"
 	"weft/internal/wait"
@@ -29,6 +30,7 @@ type restarting struct {
 type rebootCommand struct {
 	opts    *options
 	out     *printer
+	project *project
 	store   *runStore
 	fabric  *fabric
 	planner *planner
@@ -46,7 +48,7 @@ until nothing is left to do: every setting, target and connection of the whole
 fabric has come back by itself. What is not as declared before the restart would
 prove nothing, and is refused.
 
-` + selectorHelp,
+` + selector.Help,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if len(names) == 0 {
 				return usage(errors.New("name the servers to restart: weft verify reboot SERVER"))
@@ -55,8 +57,9 @@ prove nothing, and is refused.
 			return c.reboot(cmd.Context(), names, how)
 		},
 	}
-	cmd.Flags().BoolVar(&how.approve, "auto-approve", false, "do not ask")
+	autoApprove(cmd, &how.approve)
 	cmd.Flags().DurationVar(&how.timeout, "timeout", 20*time.Minute, "how long the servers, and what they carry, may take to come back")
+	c.project.completeArgs(cmd)
 	return cmd
 }
 

@@ -92,7 +92,7 @@ at each place, and the p99 of each pair. The exit code is that of the last sampl
 	f.DurationVar(&how.interval, "interval", 10*time.Second, "time between two samples")
 	f.IntVar(&how.count, "count", 0, "number of samples; 0: until interrupted")
 	f.BoolVar(&how.ui, "ui", false, "show a board of planes, pairs and issues if stdout is a terminal")
-	f.StringArrayVar(&how.allow, "allow-unmeasured", nil, "accept a missing measurement of this device (switch.leaf-a) or system (esxi), like allow_unmeasured of a validation; may be repeated")
+	unmeasuredFlag(f, &how.allow)
 	f.StringVar(&how.prometheus, "prometheus", "", "serve Prometheus metrics at this address, like 127.0.0.1:9421; port 0 selects a free port")
 	return cmd
 }

@@ -73,7 +73,7 @@ run of the site: 0 if that run passed.`,
 	f.BoolVar(&lead, "lead", false, "lead runs with workers; contacts no device")
 	f.BoolVar(&once, "once", false, "do the available work, and end")
 	f.DurationVar(&patience, "wait", 30*time.Second, "with --once: how long to wait for a leader")
-	c.approvers.signerFlags(cmd)
+	c.approvers.flags(cmd, nil)
 	complete(cmd, "site", func(string) ([]string, cobra.ShellCompDirective) {
 		return c.project.declared("site"), cobra.ShellCompDirectiveNoFileComp
 	})

@@ -26,6 +26,7 @@ var may = map[string][]string{
 	"internal/owned":      {},
 	"internal/pattern":    {},
 	"internal/refusal":    {},
+	"internal/selector":   {},
 	"internal/slice":      {},
 	"internal/traffic":    {},
 	"internal/tally":      {},
@@ -198,7 +199,7 @@ var mayTest = map[string][]string{
 	"cmd/weft":                {"internal/lab/..."},
 }
 
-var leaves = []string{"internal/findings", "internal/hint", "internal/latency", "internal/metric", "internal/outfile", "internal/owned", "internal/pattern", "internal/refusal", "internal/slice", "internal/traffic", "internal/tally", "internal/text", "internal/wait", "internal/nvme/names"}
+var leaves = []string{"internal/findings", "internal/hint", "internal/latency", "internal/metric", "internal/outfile", "internal/owned", "internal/pattern", "internal/refusal", "internal/selector", "internal/slice", "internal/traffic", "internal/tally", "internal/text", "internal/wait", "internal/nvme/names"}
 
 type pkg struct {
 	ImportPath   string

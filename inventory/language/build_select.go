@@ -2,10 +2,10 @@ package language
 
 import (
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
+	"weft/internal/selector"
 	"weft/internal/slice"
 	"weft/inventory"
 	"weft/inventory/problem"
@@ -60,14 +60,12 @@ func (b *builder) selected(o *object, special func(string) bool) (addrs []string
 }
 
 func (b *builder) selectWord(word string, at hcl.Range) ([]*object, *hcl.Diagnostic) {
-	selector, isLabel := strings.CutPrefix(word, "@")
-	key, pattern, whole := strings.Cut(selector, "=")
-	_, err := path.Match(pattern, "")
+	key, pattern, err := selector.Label(word)
 	switch {
-	case !isLabel:
+	case !strings.HasPrefix(word, "@"):
 		return nil, problem.New(problem.Value, at, "invalid selection",
 			`select takes references such as switch.leaf-a, labels such as "@role=storage", or, in a phase, "remaining"; %q is neither.`, word)
-	case !whole || key == "" || pattern == "" || err != nil:
+	case err != nil:
 		return nil, problem.New(problem.Value, at, "invalid label",
 			`%q does not have the form "@KEY=VALUE". In VALUE, * matches any characters and ? matches one.`, word)
 	}
@@ -79,7 +77,7 @@ func (b *builder) selectWord(word string, at hcl.Range) ([]*object, *hcl.Diagnos
 			continue
 		}
 		values[label] = true
-		if match, _ := path.Match(pattern, label); match { // checked above
+		if selector.MatchesLabel(pattern, label) {
 			found = append(found, s)
 		}
 	}
