@@ -125,7 +125,13 @@ token that lets one browser in.`,
 			if err != nil {
 				return err
 			}
-			how.Note = func(text string) { a.out.emit(plan.Event{Type: plan.EventNote, Message: text}) }
+			how.Note = func(text string) {
+				if a.opts.json {
+					a.out.emit(plan.Event{Type: plan.EventNote, Message: text})
+				} else {
+					fmt.Fprintf(a.out.stderr, "%s %s\n", time.Now().UTC().Format(time.RFC3339), text)
+				}
+			}
 			how.Ready = func(at string) {
 				text := fmt.Sprintf("The hub's server %s is ready at %s", p.Name(), at)
 				if strings.HasPrefix(at, "nats:") {

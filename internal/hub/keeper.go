@@ -198,7 +198,14 @@ func (k *keeper) tell(ctx context.Context) {
 // keepRoom keeps room on the disk reserved until the context ends, which it does when the
 // storage has stopped.
 func (k *keeper) keepRoom(ctx context.Context, end context.CancelCauseFunc) {
+	starved := false
 	for last := ""; wait.For(ctx, time.Second); {
+		if free := k.p.free(); k.replicas > 1 && free < least/4 {
+			starved = true
+		} else if starved && free >= 2*low {
+			end(errStarved)
+			return
+		}
 		if !k.r.JetStreamEnabled() {
 			end(errStorage)
 			return

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -210,12 +211,17 @@ func TestOneIsFull(t *testing.T) {
 	if _, err := full.Create(t.Context(), "run/r2", nil); err == nil || !strings.Contains(err.Error(), "the disk of server hub3 has") {
 		t.Errorf("%v", err)
 	}
+	for i := range 6 { // a client that knows the other servers moves there
+		if _, err := mustOpen(t, hubs[2].url+","+hubs[0].url+","+hubs[1].url, c).Create(t.Context(), fmt.Sprintf("other/r%d", i), nil); err != nil {
+			t.Errorf("client %d: %v", i, err)
+		}
+	}
 	for _, through := range hubs {
 		one := mustOpen(t, through.url, c)
 		if e, err := one.Get(t.Context(), "run/r1"); err != nil || string(e.Value) != "0" {
 			t.Errorf("%v: %v", e, err)
 		}
-		if list, _, err := one.List(t.Context(), ""); err != nil || len(list) != 1 {
+		if list, _, err := one.List(t.Context(), "run"); err != nil || len(list) != 1 {
 			t.Errorf("%v: %v", list, err)
 		}
 	}

@@ -67,7 +67,7 @@ func (p *Place) Serve(ctx context.Context, how Serving) error {
 		return err
 	}
 	for {
-		if err = p.run(ctx, &how); !errors.Is(err, errStorage) {
+		if err = p.run(ctx, &how); !errors.Is(err, errStorage) && !errors.Is(err, errStarved) {
 			return err
 		}
 		how.Note(err.Error() + ": it is started again")
@@ -79,6 +79,9 @@ func (p *Place) Serve(ctx context.Context, how Serving) error {
 
 // errStorage: JetStream stops for good when a write fails, and with it all reads.
 var errStorage = errors.New("the storage has stopped, because a write to the disk failed")
+
+// errStarved: a replica that could not write does not take up what it missed by itself.
+var errStarved = errors.New("the disk has room again, and the storage missed changes while it was full")
 
 // errGone: files that are open can still be written, but nobody finds them again.
 var errGone = errors.New("the directory of the hub is gone: what was acknowledged in the last second is lost; make it again from a backup")
@@ -148,7 +151,7 @@ func (p *Place) keep(ctx context.Context, r *running, how *Serving, at string) e
 	k.follow(ctx)
 	end(nil)
 	<-done
-	for _, why := range []error{errStorage, errGone} {
+	for _, why := range []error{errStorage, errStarved, errGone} {
 		if errors.Is(context.Cause(ctx), why) {
 			return why
 		}

@@ -158,7 +158,7 @@ func (s *space) admit(t *tenant, stream string, size int, what purpose) error {
 	}
 	s.report(free)
 	if free-need < floor {
-		return &refusal{413, fmt.Sprintf("the disk of server %s has %.1f MB left, and keeps the last %.1f MB for removals and revocations", s.p.Name(), mb(max(free, 0)), mb(floor))}
+		return &refusal{413, fmt.Sprintf(nats.FullDisk+"%s has %.1f MB left, and keeps the last %.1f MB for removals and revocations", s.p.Name(), mb(max(free, 0)), mb(floor))}
 	}
 	if what == keeps {
 		if err := s.share(t, stream, need); err != nil {

@@ -49,6 +49,8 @@ func (s *Store) ask(ctx context.Context, question func(context.Context) error) e
 		denied := context.Cause(one)
 		cancel()
 		switch {
+		case s.elsewhere(ctx, err, n):
+			continue
 		case err == nil, !lost(err):
 			return err
 		case errors.As(denied, new(*store.DeniedError)):
@@ -57,6 +59,27 @@ func (s *Store) ask(ctx context.Context, question func(context.Context) error) e
 			return s.away(ctx, err, false)
 		}
 	}
+}
+
+// FullDisk begins what a server of a hub says whose disk is full.
+const FullDisk = "the disk of server "
+
+// elsewhere moves to another server of the hub where the disk of this one is full, and reports
+// whether to ask again.
+func (s *Store) elsewhere(ctx context.Context, err error, attempt int) bool {
+	var api *jetstream.APIError
+	if !errors.As(err, &api) || !strings.Contains(api.Description, FullDisk) || len(s.conn.Servers()) < 2 || attempt > 8 {
+		return false
+	}
+	if s.conn.ForceReconnect() != nil {
+		return false
+	}
+	for n := 0; !s.conn.IsConnected(); n++ {
+		if !pause(ctx, n) {
+			return false
+		}
+	}
+	return true
 }
 
 // away is a store that does not answer.

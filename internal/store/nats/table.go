@@ -205,6 +205,8 @@ func (t *table) settle(ctx context.Context, m message, send func() (store.Revisi
 			return t.overtaken(ctx, m, unknown)
 		case errors.As(err, new(*store.DeniedError)):
 			return 0, nil, err
+		case t.s.elsewhere(ctx, err, n):
+			continue
 		case !lost(err):
 			return 0, nil, fmt.Errorf("the store refuses %s: %w", m.Key, err)
 		}
