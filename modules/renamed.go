@@ -27,7 +27,7 @@ func Renamed(m *inventory.Model, p *plan.Plan) {
 	if len(p.Refusals) == 0 {
 		return
 	}
-	r := renames{plan: p, pools: map[plan.ID]*inventory.Pool{}}
+	r := renames{plan: p, pools: map[plan.ID]*inventory.Pool{}, told: map[plan.ID][]string{}}
 	for _, s := range p.Steps {
 		if s.Prune && s.ID.Kind == "volume_group" {
 			r.pool(m, s)
@@ -60,6 +60,7 @@ func fabricRenamed(m *inventory.Model, p *plan.Plan, s plan.PlannedStep) {
 type renames struct {
 	plan  *plan.Plan
 	pools map[plan.ID]*inventory.Pool // as which pruned groups are declared now
+	told  map[plan.ID][]string        // what tell has put before a refusal
 }
 
 // pool finds the pool with the drives of a group that is to be pruned.
@@ -114,7 +115,8 @@ func (r *renames) volume(m *inventory.Model, s plan.PlannedStep) {
 // tell puts how a thing is kept before what else is said of the refusals.
 func (r *renames) tell(how string, ids ...plan.ID) {
 	for i := range r.plan.Refusals {
-		if f := &r.plan.Refusals[i]; slices.Contains(ids, f.ID) && !strings.Contains(f.Hint, how) {
+		if f := &r.plan.Refusals[i]; slices.Contains(ids, f.ID) && !slices.Contains(r.told[f.ID], how) {
+			r.told[f.ID] = append(r.told[f.ID], how)
 			otherwise := ""
 			if f.Hint != "" {
 				otherwise = "\notherwise: " + f.Hint

@@ -32,7 +32,7 @@ func (d *surveyed) compare(s *survey, states []State) (changed int) {
 		diff := item.Resource.Diff(states[n])
 		if diff.Left != "" {
 			_, applied := entries[item.ID.Kind+"."+item.ID.Name]
-			s.leave(LeftAlone{Device: d.address, ID: item.ID, Text: diff.Left,
+			s.leave(LeftAlone{Device: d.address, ID: item.ID, Text: diff.Left, Degraded: diff.Degraded,
 				Drift: applied && diff.Fails && !item.IgnoreDrift && item.prune == nil && !item.reverse})
 			continue
 		}

@@ -159,6 +159,9 @@ type LeftAlone struct {
 	ID     ID     `json:"id,omitzero"` // of one resource; none: about the device
 	Text   string `json:"text"`
 	Drift  bool   `json:"drift,omitempty"` // weft applied it, and hosts do not get any more what it is for
+
+	// Degraded is Diff.Degraded. It is known only to the process that made the plan.
+	Degraded bool `json:"-"`
 }
 
 // A Restart is one that a device needs before all that the plan writes is in force there.

@@ -34,7 +34,9 @@ type Diff struct {
 	Alone   bool     `json:"-"`              // hosts miss something meanwhile that no other device may miss at the same time
 	Left    string   `json:"-"`              // why nothing is done about it although it is not as wanted: it has drifted
 	Fails   bool     `json:"-"`              // what Left says: hosts do not get what it was applied for
-	Sweeps  []string `json:"-"`              // paths of changes that only remove what an apply that did not end has left: more or less of it makes no plan stale
+	// Degraded says of Left: hosts get what is declared, in a lesser way.
+	Degraded bool     `json:"-"`
+	Sweeps   []string `json:"-"` // paths of changes that only remove what an apply that did not end has left: more or less of it makes no plan stale
 }
 
 // Empty reports whether the resource is converged.

@@ -238,7 +238,7 @@ func (c *rebootCommand) isBack(made *plan.Plan, servers string, took time.Durati
 	text := fmt.Sprintf("%s started again, and after %s everything is as declared, by itself: %d settings, targets and connections.",
 		servers, took.Round(time.Second), resources)
 	for _, l := range made.Left {
-		if strings.HasPrefix(l.Text, "DEGRADED") {
+		if l.Degraded {
 			text += fmt.Sprintf("\n  ! %s is %s", l.ID, l.Text)
 		}
 	}

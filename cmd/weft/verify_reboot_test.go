@@ -23,7 +23,7 @@ func TestBackDegraded(t *testing.T) {
 	var out bytes.Buffer
 	id := plan.ID{Device: "server.one", Kind: "nvme_connection", Name: "nvme.data"}
 	made := &plan.Plan{Devices: []plan.PlannedDevice{{Items: 7}}, Left: []plan.LeftAlone{
-		{ID: id, Text: "DEGRADED: connected over TCP"}, {ID: id, Text: "described, not yet managed"},
+		{ID: id, Text: "DEGRADED: connected over TCP", Degraded: true}, {ID: id, Text: "described, not yet managed"},
 	}}
 	if err := reboots(&out, io.Discard).isBack(made, "server.one", time.Minute); err != nil {
 		t.Fatal(err)

@@ -66,10 +66,13 @@ func fec(s *Site, r *ruling) {
 	}
 }
 
+// A quote is the answer of a device that did not tell what was asked, for a message.
+type quote string
+
 // said is what was answered instead.
-func said(e end, what string) string {
+func said(e end, what string) quote {
 	if text := e.nic.Silent[what]; text != "" {
-		return ": " + short(text)
+		return quote(": " + short(text))
 	}
 	return ""
 }

@@ -131,6 +131,8 @@ type Finding struct {
 	Check *Check
 	Place Place
 	Text  string
+
+	quotes bool // Text has what the device answered instead
 }
 
 // A Report is what all checks have said.
@@ -175,11 +177,12 @@ func each[T any](of func(*Site) []T, judge func(T, *ruling)) func(*Site, *ruling
 func (r *ruling) fine() { r.out.Fine[r.check.ID]++ }
 
 func (r *ruling) bad(p Place, format string, args ...any) {
-	r.out.Findings = append(r.out.Findings, Finding{r.check, p, fmt.Sprintf(format, args...)})
+	r.out.Findings = append(r.out.Findings, Finding{Check: r.check, Place: p, Text: fmt.Sprintf(format, args...)})
 }
 
 func (r *ruling) unknown(p Place, format string, args ...any) {
-	r.out.Unknown = append(r.out.Unknown, Finding{r.check, p, fmt.Sprintf(format, args...)})
+	quotes := slices.ContainsFunc(args, func(a any) bool { q, ok := a.(quote); return ok && q != "" })
+	r.out.Unknown = append(r.out.Unknown, Finding{Check: r.check, Place: p, Text: fmt.Sprintf(format, args...), quotes: quotes})
 }
 
 // knows reports whether something is known; where it is not, why is told.
@@ -233,7 +236,8 @@ func Examine(s *Site, ignore map[string]string) *Report {
 	}
 	out.Unknown = slices.DeleteFunc(out.Unknown, func(f Finding) bool {
 		_, ok := ignore[f.Check.ID]
-		if h := bare[f.Place.Device]; !ok && h != nil && h.untold(f) {
+		// A machine of which little can be read at all: only what one of its NICs answers instead is worth reporting.
+		if h := bare[f.Place.Device]; !ok && h != nil && !f.quotes {
 			ok = true
 			if list := out.Untold[f.Place.Device]; !slices.Contains(list, f.Check.ID) {
 				out.Untold[f.Place.Device] = append(list, f.Check.ID)
@@ -247,19 +251,6 @@ func Examine(s *Site, ignore map[string]string) *Report {
 		})
 	}
 	return out
-}
-
-// untold reports whether a machine of which little can be read at all does not tell what a
-// check asks: what one of its NICs says instead is worth telling.
-func (h *Host) untold(f Finding) bool {
-	for _, n := range h.NICs {
-		for _, text := range n.Silent {
-			if strings.HasSuffix(f.Text, ": "+short(text)) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // Failed reports whether anything is an error or worse.

@@ -370,8 +370,8 @@ func TestFoldedText(t *testing.T) {
 	r := &Report{Fine: map[string]int{}}
 	for i := range 1000 {
 		host, port := fmt.Sprintf("server.cn%d", i), Place{Device: fmt.Sprintf("switch.leaf-%d", 1+i/48), Part: fmt.Sprintf("Eth1/%d", 1+i%48)}
-		r.Findings = append(r.Findings, Finding{check, port, "the MTU of the port is 1500 bytes, but " + host + " p0 sends 9000"})
-		r.Unknown = append(r.Unknown, Finding{check, Place{Device: host, Part: "p0"}, "it could not be read"})
+		r.Findings = append(r.Findings, Finding{Check: check, Place: port, Text: "the MTU of the port is 1500 bytes, but " + host + " p0 sends 9000"})
+		r.Unknown = append(r.Unknown, Finding{Check: check, Place: Place{Device: host, Part: "p0"}, Text: "it could not be read"})
 	}
 	sheet := &Sheet{Report: r}
 	var b strings.Builder

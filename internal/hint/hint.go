@@ -4,6 +4,8 @@ package hint
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 type hinted struct {
@@ -22,6 +24,11 @@ func Wrap(err error, format string, args ...any) error {
 		return nil
 	}
 	return &hinted{err, fmt.Sprintf(format, args...)}
+}
+
+// Join makes one advice of several, without those that are empty.
+func Join(advice ...string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(advice), func(a string) bool { return a == "" }), "; ")
 }
 
 // Of returns the outermost advice that err carries, or "".

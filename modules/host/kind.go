@@ -48,8 +48,6 @@ type Kind[T any] struct {
 	// Part names the resource that ignore_drift of a server means by a path that is
 	// no block of the kind's name.
 	Part func(path string) (name string, ok bool)
-	// FabricPart is the attribute of a fabric that only this kind keeps.
-	FabricPart string
 
 	// Looks lists what must be read to observe it; it is batched with the looks
 	// of every other resource of the server.
@@ -71,12 +69,9 @@ type Kind[T any] struct {
 	Verify func(want *T, ctx context.Context, h remote.Host) error
 
 	// Before it is compared: Check says why what is wanted cannot be written, and
-	// Reveal reads secrets into it. Inherit is told what the ledger holds.
-	Check   func(want *T) error
-	Reveal  func(want *T) error
-	Inherit func(want *T, entries []plan.Entry)
-	// Refuse says why have is not led to want.
-	Refuse func(want, have *T) error
+	// Reveal reads secrets into it.
+	Check  func(want *T) error
+	Reveal func(want *T) error
 	// NIC is the PCI address of the port whose facts must allow it.
 	NIC func(want *T) string
 
@@ -90,9 +85,6 @@ type Kind[T any] struct {
 	// Goal is what will be observed once the steps from have are done, where that
 	// says more than want.
 	Goal func(want, have *T) *T
-	// Tries reports whether steps only try to bring a change about, and have will do
-	// where that was in vain.
-	Tries func(want, have *T, c plan.Change) bool
 	// Left is what of an observed state is not as it should be and is left to
 	// people; "" is nothing.
 	Left  func(have *T) string
@@ -106,17 +98,8 @@ type Kind[T any] struct {
 	// first look shows.
 	Self, All func(*T, remote.Seen) []Object
 
-	// First is an observed state as it was before weft ever came, where weft may
-	// have changed it for another resource.
-	First func(want, have *T, entries []plan.Entry) *T
-	// Stay changes a former state so that what others declare of the same thing
-	// holds when this one has gone back to it.
-	Stay func(former *T, t *Things)
 	// Keeps says why an observed thing stays although it is declared no more.
 	Keeps func(have *T) string
-	// Amid is have where what is off, or not off yet, is as before: some settings are
-	// taken off before others are put in their place.
-	Amid func(have, applied, before *T) *T
 	// From gives it weft's bundle, to put back what it took away.
 	From func(*T, *bundle.Bundle)
 	// Secrets are the parts of a state that nobody may read.
@@ -126,9 +109,6 @@ type Kind[T any] struct {
 	// Together refuses states, as read of all resources of a server, where one may
 	// not be pruned because of others.
 	Together func(rs []plan.Resource, states []plan.State)
-	// Alone reports whether hosts miss something on the way from have: then no
-	// other device does the like at the same time.
-	Alone func(want, have *T) bool
 	// Holds names what only one resource of a server can have at a time.
 	Holds func(*T) []string
 	// Provides names what hosts get from it and may get from another resource of the
@@ -140,8 +120,9 @@ type Kind[T any] struct {
 	// Undo is the way back from want after some steps towards it, where not all of
 	// it is to be undone.
 	Undo func(have, want *T, begun []remote.Step) []remote.Step
-	// Lost says what is missing although all is as wanted; back: all of it belongs there.
-	Lost func(have, now *T, back bool) error
+
+	// Special are hooks that only a few kinds need; most leave it out.
+	Special Special[T]
 }
 
 // Partial is for kinds that speak of some settings of their thing and leave the
@@ -265,7 +246,7 @@ func (k *Kind[T]) PartNamed(path string) (name string, ok bool) {
 	return k.Part(path)
 }
 
-func (k *Kind[T]) OfFabric() string { return k.FabricPart }
+func (k *Kind[T]) OfFabric() string { return k.Special.FabricPart }
 
 // Want is a declared resource of a server.
 func (k *Kind[T]) Want(dev *Machine, want *T) Thing {
@@ -287,8 +268,8 @@ func (k *Kind[T]) restore(dev *Machine, e plan.Entry) (Thing, error) {
 			return nil, err
 		}
 	}
-	if former != nil && k.Stay != nil {
-		k.Stay(former, &dev.things)
+	if former != nil && k.Special.Stay != nil {
+		k.Special.Stay(former, &dev.things)
 	}
 	for _, state := range []*T{applied, former} {
 		if state != nil && k.From != nil {

@@ -138,8 +138,8 @@ func (r *resource[T]) parse(seen remote.Seen) plan.State {
 
 // remember tells the kind what the ledger holds that concerns it.
 func (r *resource[T]) remember(entries []plan.Entry) {
-	if r.kind.Inherit != nil {
-		r.kind.Inherit(r.basis(), entries)
+	if r.kind.Special.Inherit != nil {
+		r.kind.Special.Inherit(r.basis(), entries)
 	}
 	for _, e := range entries {
 		if r.kept == nil && e.Kind == r.id.Kind && e.Name == r.id.Name {
@@ -173,8 +173,8 @@ func (r *resource[T]) Diff(have plan.State) plan.Diff {
 		return plan.Diff{Err: no.err}
 	}
 	h := observed[T](have)
-	if r.kind.Refuse != nil {
-		if err := r.kind.Refuse(r.want, h); err != nil {
+	if r.kind.Special.Refuse != nil {
+		if err := r.kind.Special.Refuse(r.want, h); err != nil {
 			return plan.Diff{Err: err}
 		}
 	}
@@ -187,6 +187,7 @@ func (r *resource[T]) Diff(have plan.State) plan.Diff {
 	} else if r.kind.Left != nil && h != nil {
 		d.Left = r.kind.Left(h)
 		d.Fails = d.Left != "" && r.kind.Fails != nil && r.kind.Fails(h)
+		d.Degraded = d.Left != "" && r.kind.Special.Degraded != nil && r.kind.Special.Degraded(h)
 	}
 	return d
 }
@@ -194,7 +195,7 @@ func (r *resource[T]) Diff(have plan.State) plan.Diff {
 // leads completes a difference with the ways there and back.
 func (r *resource[T]) leads(d *plan.Diff, h *T) {
 	d.Send, d.Undo = show(r.kind.way(r.want, h)), show(r.kind.way(h, r.want))
-	d.Alone = r.kind.Alone != nil && r.want != nil && h != nil && r.kind.Alone(r.want, h)
+	d.Alone = r.kind.Special.Alone != nil && r.want != nil && h != nil && r.kind.Special.Alone(r.want, h)
 }
 
 func show(steps []remote.Step) []string {
@@ -284,14 +285,14 @@ func (r *resource[T]) lost(have, now plan.State) error {
 // tries reports whether a change was to be tried only.
 func (r *resource[T]) tries(have plan.State, c plan.Change) bool {
 	h := observed[T](have)
-	return r.kept == nil && h != nil && r.kind.Tries != nil && r.kind.Tries(r.want, h, c)
+	return r.kept == nil && h != nil && r.kind.Special.Tries != nil && r.kind.Special.Tries(r.want, h, c)
 }
 
 func (r *resource[T]) misses(have, now *T, back bool) error {
-	if r.kind.Lost == nil || have == nil || now == nil {
+	if r.kind.Special.Lost == nil || have == nil || now == nil {
 		return nil
 	}
-	return r.kind.Lost(have, now, back)
+	return r.kind.Special.Lost(have, now, back)
 }
 
 // ask is what a hook says of a state; nothing where there is no hook.
@@ -353,8 +354,8 @@ func (r *resource[T]) leaves() json.RawMessage { return encode(r.want) }
 
 func (r *resource[T]) first(have plan.State, entries []plan.Entry) json.RawMessage {
 	h := observed[T](have)
-	if r.kind.First != nil && h != nil {
-		h = r.kind.First(r.want, h, entries)
+	if r.kind.Special.First != nil && h != nil {
+		h = r.kind.Special.First(r.want, h, entries)
 	}
 	return encode(h)
 }

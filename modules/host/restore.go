@@ -58,8 +58,8 @@ func (r *resource[T]) moved(have plan.State) bool {
 	if !r.kept.half && !r.kept.back || len(since) == 0 {
 		return len(since) > 0
 	}
-	if r.kind.Amid != nil {
-		h = r.kind.Amid(h, r.kept.last, r.want)
+	if r.kind.Special.Amid != nil {
+		h = r.kind.Special.Amid(h, r.kept.last, r.want)
 		since = r.kind.changes(r.kept.last, h)
 	}
 	was := map[string]bool{} // what weft changed, and whether it is not as before

@@ -289,7 +289,7 @@ func (a *advance) batch(ctx context.Context, p *Phase, pr *PhaseRun, steps []pla
 
 // later says how to go on with what another run stands in the way of.
 func (a *advance) later(err error) error {
-	return hint.Wrap(err, "%s", strings.TrimPrefix(hint.Of(err)+"; then: weft rollout resume", "; "))
+	return hint.Wrap(err, "%s", hint.Join(hint.Of(err), "then: weft rollout resume"))
 }
 
 // alarmed does what an alarm asks for: what was carried out is reverted, or,

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"weft/internal/hint"
 	"weft/plan"
@@ -101,7 +100,7 @@ func (a *advance) unrestarted(ctx context.Context, p *Phase, pr *PhaseRun, begun
 	if err := a.Save(a.run); err != nil {
 		return err
 	}
-	return hint.Wrap(s, "%s", strings.TrimPrefix(hint.Of(err)+"; "+advice, "; "))
+	return hint.Wrap(s, "%s", hint.Join(hint.Of(err), advice))
 }
 
 // restartBack restarts devices that run with what was reverted, so that they do not any more.

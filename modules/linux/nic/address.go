@@ -31,8 +31,9 @@ func AddressKind() *host.Kind[Address] {
 	return &host.Kind[Address]{
 		Name: "address", Risky: true, Part: addressPart,
 		Looks: (*Address).Looks, Parse: (*Address).Parse, Diff: (*Address).Diff, Steps: (*Address).Steps, Absent: (*Address).absent,
-		Inherit: (*Address).inherit, About: (*Address).About, Boot: (*Address).Boot, Self: (*Address).Self,
-		All: (*Address).All, First: (*Address).first, Stay: (*Address).stay,
+		About: (*Address).About, Boot: (*Address).Boot, Self: (*Address).Self,
+		All:     (*Address).All,
+		Special: host.Special[Address]{Inherit: (*Address).inherit, First: (*Address).first, Stay: (*Address).stay},
 	}
 }
 

@@ -34,8 +34,9 @@ func DSCPKind() *host.Kind[DSCP] {
 	return &host.Kind[DSCP]{
 		Name: "dscp", Risky: true, Port: dscpPort,
 		Looks: (*DSCP).Looks, Parse: (*DSCP).Parse, Diff: (*DSCP).Diff, Steps: (*DSCP).Steps,
-		About: (*DSCP).About, Boot: (*DSCP).Boot, Self: (*DSCP).Self, All: (*DSCP).All, Amid: (*DSCP).amid,
+		About: (*DSCP).About, Boot: (*DSCP).Boot, Self: (*DSCP).Self, All: (*DSCP).All,
 		Partial: host.Partial[DSCP]{Follow: (*DSCP).follow, Since: (*DSCP).since, Settle: (*DSCP).settle},
+		Special: host.Special[DSCP]{Amid: (*DSCP).amid},
 	}
 }
 

@@ -24,9 +24,10 @@ type MTU struct {
 // MTUKind is the kind mtu.
 func MTUKind() *host.Kind[MTU] {
 	return &host.Kind[MTU]{
-		Name: "mtu", Lasting: true, Risky: true, FabricPart: "host_mtu",
+		Name: "mtu", Lasting: true, Risky: true,
 		Looks: (*MTU).Looks, Parse: (*MTU).Parse, Diff: (*MTU).Diff, Steps: (*MTU).Steps,
 		About: (*MTU).About, Boot: (*MTU).Boot, Advice: (*MTU).Advice, NIC: (*MTU).About,
+		Special: host.Special[MTU]{FabricPart: "host_mtu"},
 	}
 }
 

@@ -52,8 +52,9 @@ func AgentKind() *host.Kind[Agent] {
 	return &host.Kind[Agent]{
 		Name: "agent", Additive: true,
 		Looks: (*Agent).Looks, Parse: (*Agent).Parse, Diff: (*Agent).Diff, Steps: (*Agent).Steps, Absent: (*Agent).absent,
-		Goal: (*Agent).Goal, Left: (*Agent).Left, Why: (*Agent).Why, From: (*Agent).from, Alone: (*Agent).Alone,
-		Holds: (*Agent).Holds, Undo: (*Agent).Undo, Lost: (*Agent).Lost, Inherit: (*Agent).inherit,
+		Goal: (*Agent).Goal, Left: (*Agent).Left, Why: (*Agent).Why, From: (*Agent).from,
+		Holds: (*Agent).Holds, Undo: (*Agent).Undo,
+		Special: host.Special[Agent]{Degraded: (*Agent).degraded, Alone: (*Agent).Alone, Lost: (*Agent).Lost, Inherit: (*Agent).inherit},
 	}
 }
 
@@ -303,6 +304,9 @@ func (a *Agent) restore(now *Agent) []remote.Step {
 	}
 	return steps
 }
+
+// degraded reports whether portals are closed although hosts reach the others.
+func (a *Agent) degraded() bool { return len(a.closed) > 0 && len(a.unreached()) == 0 }
 
 // Left: a weft-target without RDMA serves what it can.
 func (a *Agent) Left() string {

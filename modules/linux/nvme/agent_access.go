@@ -33,7 +33,7 @@ func AgentAccessKind() *host.Kind[AgentAccess] {
 	return &host.Kind[AgentAccess]{
 		Name: "agent_access", Lasting: true, Fleeting: true,
 		Looks: (*AgentAccess).Looks, Parse: (*AgentAccess).Parse, Diff: (*AgentAccess).Diff, Steps: (*AgentAccess).Steps, Why: (*AgentAccess).Why,
-		Inherit: (*AgentAccess).inherit,
+		Special: host.Special[AgentAccess]{Inherit: (*AgentAccess).inherit},
 	}
 }
 

@@ -75,10 +75,11 @@ func NVMeConnectionKind() *host.Kind[NVMeConnection] {
 		Name: "nvme_connection", Present: "connected",
 		Looks: (*NVMeConnection).Looks, Parse: (*NVMeConnection).Parse, Diff: (*NVMeConnection).Diff, Steps: (*NVMeConnection).Steps,
 		Verify: (*NVMeConnection).Verify, Check: (*NVMeConnection).unwritable, Reveal: (*NVMeConnection).reveal,
-		About: (*NVMeConnection).About, Boot: (*NVMeConnection).Boot, Left: (*NVMeConnection).Left, Fails: (*NVMeConnection).fails, Refuse: (*NVMeConnection).beside, Advice: (*NVMeConnection).Advice,
+		About: (*NVMeConnection).About, Boot: (*NVMeConnection).Boot, Left: (*NVMeConnection).Left, Fails: (*NVMeConnection).fails, Advice: (*NVMeConnection).Advice,
 		Self: (*NVMeConnection).Self, All: (*NVMeConnection).All, Secrets: (*NVMeConnection).hides,
-		Inherit: (*NVMeConnection).inherit, Amid: (*NVMeConnection).amid, Tries: (*NVMeConnection).tries, Together: holdConnections,
+		Together: holdConnections,
 		Provides: (*NVMeConnection).provides, Follows: (*NVMeConnection).follows,
+		Special: host.Special[NVMeConnection]{Degraded: (*NVMeConnection).degraded, Refuse: (*NVMeConnection).beside, Inherit: (*NVMeConnection).inherit, Amid: (*NVMeConnection).amid, Tries: (*NVMeConnection).tries},
 	}
 }
 
@@ -214,6 +215,9 @@ func (n *NVMeConnection) Left() string {
 	}
 	return "DEGRADED: connected over TCP, RDMA did not connect" + mark + "; disconnect it by hand, and the next apply tries RDMA first"
 }
+
+// degraded reports whether a connection that works uses TCP instead of RDMA.
+func (n *NVMeConnection) degraded() bool { return n.useless() == "" && n.Transport == n.Instead }
 
 // useless says why a connection gives no storage; "": it does.
 func (n *NVMeConnection) useless() string { return cmp.Or(n.down(), n.idle) }

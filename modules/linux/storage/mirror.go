@@ -44,6 +44,7 @@ func MirrorKind() *host.Kind[Mirror] {
 		Looks: (*Mirror).Looks, Parse: (*Mirror).Parse, Diff: (*Mirror).Diff, Steps: (*Mirror).Steps,
 		Verify: (*Mirror).Verify, Boot: (*Mirror).Boot, Goal: (*Mirror).Goal, Left: (*Mirror).Left, Advice: (*Mirror).Advice,
 		Keeps: (*Mirror).Keeps, Together: holdArrays,
+		Special: host.Special[Mirror]{Degraded: (*Mirror).degraded},
 	}
 }
 
@@ -200,6 +201,14 @@ func (m *Mirror) back(have *Mirror) (list []MirrorHalf) {
 		}
 	}
 	return list
+}
+
+// degraded reports whether a half is missing that does not come back by itself.
+func (m *Mirror) degraded() bool {
+	return slices.ContainsFunc(m.Halves, func(h MirrorHalf) bool {
+		is := m.states[h.Disk]
+		return is != halfInSync && is != halfBehind
+	})
 }
 
 // Left: what md does by itself, and what it cannot.

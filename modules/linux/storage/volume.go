@@ -36,8 +36,9 @@ func VolumeKind() *host.Kind[Volume] {
 	return &host.Kind[Volume]{
 		Name: "volume", Stays: true,
 		Looks: (*Volume).Looks, Parse: (*Volume).Parse, Diff: (*Volume).Diff, Steps: (*Volume).Steps,
-		Check: (*Volume).unwritable, Refuse: (*Volume).Refuse, Advice: (*Volume).Advice, Self: (*Volume).Self,
-		All: (*Volume).All,
+		Check: (*Volume).unwritable, Advice: (*Volume).Advice, Self: (*Volume).Self,
+		All:     (*Volume).All,
+		Special: host.Special[Volume]{Refuse: (*Volume).Refuse},
 	}
 }
 

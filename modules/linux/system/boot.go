@@ -35,7 +35,8 @@ func BootKind() *host.Kind[Boot] {
 	return &host.Kind[Boot]{
 		Name:  "boot",
 		Looks: (*Boot).Looks, Parse: (*Boot).Parse, Diff: (*Boot).Diff, Steps: (*Boot).Steps, Absent: (*Boot).absent,
-		Check: (*Boot).unwritable, Inherit: (*Boot).inherit,
+		Check:   (*Boot).unwritable,
+		Special: host.Special[Boot]{Inherit: (*Boot).inherit},
 	}
 }
 
