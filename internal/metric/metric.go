@@ -64,6 +64,7 @@ func table() []Row {
 		{Name: "p50", Title: "p50", Says: "median latency", Unit: Duration, Source: Latency, Quantile: 0.5, Probes: all, Column: true},
 		{Name: "p99", Title: "p99", Says: "99th percentile of the latency", Unit: Duration, Source: Latency, Quantile: 0.99, Probes: all, Column: true, Gauge: "weft_pair_p99_seconds"},
 		{Name: "p999", Title: "p99.9", Says: "99.9th percentile of the latency", Unit: Duration, Source: Latency, Quantile: 0.999, Probes: all, Column: true},
+		{Name: "p9999", Title: "p99.99", Says: "99.99th percentile of the latency; needs 10000 samples", Unit: Duration, Source: Latency, Quantile: 0.9999, Least: 10000, Probes: all},
 		{Name: "added_p99", Title: "added", Says: "p99 minus the p99 of the same storage read on its own server", Unit: Duration, Source: Latency, Quantile: 0.99, Added: true, Probes: all[:1]},
 		{Name: "errors", Title: "errors", Says: "failed commands or messages", Unit: Count, Source: Failures, Probes: all},
 		{Name: "integrity", Title: "integrity", Says: "blocks that are not what was written", Unit: Count, Source: Damage, Probes: load, Implied: true},

@@ -154,6 +154,8 @@ func ruleMistakes() []mistake {
 		{"nothing selected", []string{`select = [switch.leaf]`, `select = []`}, problem.Select, `select = []`, "select matches no instance"},
 		{"unknown selection", []string{`select = "remaining"`, `select = "rest"`}, problem.Value, `select = "rest"`, "neither"},
 		{"unknown metric", []string{`metric "p99"`, `metric "p98"`}, problem.Metric, `metric "p98"`, `Did you mean`},
+		{"metric of another probe", []string{`metric "p99" { max = "30us" }`, `metric "iops" { max = 5 }`}, problem.Metric, `metric "iops"`, `For iops, set probe = "nvme-load"`},
+		{"too few samples", []string{`metric "p99"`, "samples = 5000\n  metric \"p9999\""}, problem.Metric, `metric "p9999"`, "needs 10000 samples"},
 		{"least of a latency", []string{`metric "p99" { max = "30us" }`, `metric "p99" { min = 30 }`}, problem.Metric, `min = 30`, "set max"},
 		{"nothing compared", []string{`metric "p99" { max = "30us" }`, `metric "cpu_saved" { min = 0.3 }`}, problem.Metric, `metric "cpu_saved"`, `compare = ["rdma", "tcp"]`},
 		{"compared to itself", []string{`metric "p99" { max = "30us" }`, "compare = [\"rdma\", \"tcp\"]\n  metric \"ratio\" { regression = \"10%\" }"}, problem.Metric, `regression =`, "no baseline"},
