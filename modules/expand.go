@@ -230,7 +230,7 @@ func (x *expansion) server(s *inventory.Server) {
 	for _, r := range s.RNICs {
 		place := r.Place()
 		if place == "" {
-			x.refuse(r.Range, s.Addr, "rnic "+r.Name+": a NIC is found by match = { pci = … } or match = { mac = … }")
+			x.refuse(r.Range, s.Addr, "rnic "+r.Name+": match = { pci = … } or match = { mac = … } is required")
 			continue
 		}
 		var wired []plan.ID

@@ -119,9 +119,9 @@ func (x *expansion) only(os *host.OS, s *inventory.Server) {
 		case os.Agent == nil:
 			no(&i.Block, i.Server)
 		case i.Engine != "none":
-			x.refuse(i.Range, i.Addr, fmt.Sprintf("initiator of the kernel, on os = %q: engine = \"none\" has weft's probe read from there, and connects nothing", os.Name))
+			x.refuse(i.Range, i.Addr, fmt.Sprintf("kernel initiator on os = %q: engine = \"none\" uses weft's probe and creates no connections", os.Name))
 		case i.Key != nil || i.TLSKey != nil:
-			x.refuse(i.Range, i.Addr, fmt.Sprintf("a key of %s, on os = %q: weft keeps none there", i.Addr, os.Name))
+			x.refuse(i.Range, i.Addr, fmt.Sprintf("key of %s on os = %q: weft stores no keys there", i.Addr, os.Name))
 		}
 	}
 }

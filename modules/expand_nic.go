@@ -40,7 +40,7 @@ func (x *expansion) rdma(d *host.Machine, r *inventory.RNIC, before []plan.ID) [
 	case f == nil:
 		return nil
 	case r.Software && (f.Transport == "tcp" || f.Transport == "infiniband"):
-		x.refuse(r.At("software"), r.Server.Addr, "rnic "+r.Name+": RDMA in software for transport \""+f.Transport+"\"")
+		x.refuse(r.At("software"), r.Server.Addr, "rnic "+r.Name+": software RDMA for transport \""+f.Transport+"\"")
 		return nil
 	case f.Transport == "tcp":
 		return nil

@@ -18,15 +18,15 @@ func (x *expansion) ownPorts(os *host.OS, d *host.Machine, s *inventory.Server) 
 	x.expect(d, s)
 	for _, r := range s.RNICs {
 		if r.PCI == "" {
-			x.refuse(r.Range, s.Addr, "rnic "+r.Name+": a NIC is found by match = { pci = … } only")
+			x.refuse(r.Range, s.Addr, "rnic "+r.Name+": only match = { pci = … } is supported")
 			continue
 		}
 		if r.Port != "" {
-			x.refuse(r.At("match"), s.Addr, fmt.Sprintf("rnic %s, on os = %q: match.port; ports of a PCI function are told apart on Linux only", r.Name, os.Name))
+			x.refuse(r.At("match"), s.Addr, fmt.Sprintf("rnic %s, on os = %q: match.port: ports of a PCI function are distinguished only on Linux", r.Name, os.Name))
 			continue
 		}
 		if sw := x.onward(r); sw != nil {
-			x.refuse(r.At("vlan"), s.Addr, fmt.Sprintf("rnic %s, on os = %q: %s leads on to another switch, whose port tells packets apart by DSCP, and this NIC marks the tag of its VLAN only", r.Name, os.Name, sw.Addr))
+			x.refuse(r.At("vlan"), s.Addr, fmt.Sprintf("rnic %s, on os = %q: %s is cabled to another switch, which classifies by DSCP, but this NIC marks only the tag of its VLAN", r.Name, os.Name, sw.Addr))
 			continue
 		}
 		list, err := os.Port(d, r)
@@ -88,7 +88,7 @@ func (x *expansion) ownConnection(d *host.Machine, i *inventory.Initiator, c *in
 	for _, p := range t.Portals {
 		r := nicFor(i.Server, p)
 		if r != nil && r.DVSwitch != nil && r.VMK == nil {
-			x.refuse(c.Range, i.Addr, fmt.Sprintf("connect over %s, an uplink of %s: it has no vmk block with a portgroup of that", r.Addr, r.DVSwitch.Addr))
+			x.refuse(c.Range, i.Addr, fmt.Sprintf("connect over %s, an uplink of %s: it has no vmk block with a port group of that switch", r.Addr, r.DVSwitch.Addr))
 			return
 		}
 		if r == nil || len(x.nics[r]) == 0 {

@@ -84,10 +84,10 @@ func (x *expansion) served(p *inventory.Pool) *storage.Served {
 
 func (x *expansion) servedBy(t *inventory.Target, ns *inventory.Namespace) *storage.Served {
 	s := &storage.Served{Block: blockSize, By: t.Addr + " (" + problem.Where(ns.Range) + ")",
-		Hint: `take a drive with blocks of 512 bytes, or format this one so, which destroys what it holds (nvme id-ns -H lists its formats); engine = "nvmet" serves larger blocks, to Linux hosts`}
+		Hint: `use a drive with 512-byte blocks, or reformat this one, which destroys its data (nvme id-ns -H lists its formats); engine = "nvmet" serves larger blocks to Linux hosts`}
 	for _, i := range x.model.Initiators {
 		if i.Server != nil && i.Server.OS == esxi.OS().Name && slices.ContainsFunc(i.Connects, func(c *inventory.Connect) bool { return slices.Contains(c.To, t) }) {
-			s.Hint = i.Server.Addr + " connects to it, and ESXi takes no blocks but those of 512 bytes: take a drive with such blocks, or format this one so, which destroys what it holds (nvme id-ns -H lists its formats)"
+			s.Hint = i.Server.Addr + " connects to it, and ESXi accepts only 512-byte blocks: use such a drive, or reformat this one, which destroys its data (nvme id-ns -H lists its formats)"
 			break
 		}
 	}
@@ -192,7 +192,7 @@ func (x *expansion) nvmetTargets() {
 			continue
 		}
 		if len(x.transports(t)) == 0 {
-			x.refuse(t.At("transport"), t.Addr, fmt.Sprintf("transport = %q on a fabric that carries none of them", t.Transport))
+			x.refuse(t.At("transport"), t.Addr, fmt.Sprintf("transport = %q on a fabric that supports none of them", t.Transport))
 			continue
 		}
 		var nqns []string

@@ -54,7 +54,7 @@ func (x *expansion) switches(sw *inventory.Switch) {
 		}
 	case !declared:
 		x.report(reason{problem.Missing, "commit_confirm is missing", sw.At("safety"),
-			`a change without a timed revert must be asked for: set safety { commit_confirm = "5m" }, or "none"`}, sw.Addr)
+			`a change without a timed revert must be requested explicitly: set safety { commit_confirm = "5m" }, or "none"`}, sw.Addr)
 		return
 	case sw.Safety.Method != "":
 		x.refuse(sw.At("safety.commit_method"), sw.Addr, "commit_method: the first method that the switch has is used")

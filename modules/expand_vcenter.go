@@ -111,11 +111,11 @@ func (x *expansion) dvswitch(d *vcenter.Device, s *inventory.DVSwitch) {
 	}
 	for _, r := range s.Uplinks {
 		if os := x.host(r.Server.OS); os == nil || !os.Uplinks {
-			x.report(reason{problem.Uplink, "no uplink of a distributed switch", s.At("uplinks"), fmt.Sprintf("%s is of a server with os = %q", r.Addr, r.Server.OS)}, s.Addr)
+			x.report(reason{problem.Uplink, "invalid uplink of a distributed switch", s.At("uplinks"), fmt.Sprintf("%s belongs to a server with os = %q", r.Addr, r.Server.OS)}, s.Addr)
 			continue
 		}
 		if r.PCI == "" {
-			x.refuse(r.Range, s.Addr, "uplink "+r.Addr+": a NIC is found by match = { pci = … } only")
+			x.refuse(r.Range, s.Addr, "uplink "+r.Addr+": only match = { pci = … } is supported")
 			continue
 		}
 		if r.Address.IsValid() && r.VMK == nil {

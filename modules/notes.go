@@ -100,7 +100,7 @@ func (x *expansion) later() {
 	}
 	for _, r := range x.model.Removed {
 		if r.Mode == "forget" && !devices(r.From) {
-			x.refuse(r.At("mode"), r.Addr, `mode = "forget" for less than a device`)
+			x.refuse(r.At("mode"), r.Addr, `mode = "forget" for a part of a device`)
 		}
 	}
 }

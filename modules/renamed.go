@@ -121,7 +121,7 @@ func (r *renames) tell(how string, ids ...plan.ID) {
 			if f.Hint != "" {
 				otherwise = "\notherwise: " + f.Hint
 			}
-			f.Hint = "if the block only got another name write this, which keeps the data:\n" + how + otherwise
+			f.Hint = "if the block was only renamed, add this to keep the data:\n" + how + otherwise
 		}
 	}
 }
