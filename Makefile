@@ -1,9 +1,10 @@
 # weft: make help
 GO       ?= go
-# Builds, tests and checks compile alike, so that each package is compiled once.
+# Builds, tests and checks compile as go build ./... and go test do, and share their cache.
 export CGO_ENABLED = 0
-export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
 BUILD    := $(GO) build
+# Plans carry the sums of agents, which must depend neither on the directory nor on the commit.
+BUILDAGENT := $(BUILD) -trimpath -buildvcs=false
 LDFLAGS  := -ldflags '-s -w'
 HOST     := $(shell $(GO) env GOOS)-$(shell $(GO) env GOARCH)
 PLATFORMS := $(sort linux-amd64 linux-arm64 windows-amd64 $(HOST))
@@ -39,7 +40,7 @@ bin/weft-lab: $(SOURCES)
 define agent
 $(BUNDLE)/$(1)/$(2).gz: $(SOURCES)
 	@mkdir -p $(BUNDLE)/$(1)
-	GOOS=$(firstword $(subst -, ,$(1))) GOARCH=$(lastword $(subst -, ,$(1))) $(BUILD) $(LDFLAGS) -o $(BUNDLE)/$(1)/$(2) ./cmd/$(2)
+	GOOS=$(firstword $(subst -, ,$(1))) GOARCH=$(lastword $(subst -, ,$(1))) $(BUILDAGENT) $(LDFLAGS) -o $(BUNDLE)/$(1)/$(2) ./cmd/$(2)
 	gzip -n -9 -c $(BUNDLE)/$(1)/$(2) >$$@.new
 	for f in $(BUNDLE)/$(1)/$(2) $$@.new; do sha256sum $$$$f 2>/dev/null || shasum -a 256 $$$$f; done | cut -c 1-64 >$$@.sum
 	rm $(BUNDLE)/$(1)/$(2) && mv $$@.new $$@

@@ -146,8 +146,9 @@ const (
 	ExitInterrupted = 130 // by SIGINT or SIGTERM, before the work was done
 )
 
-// Version is what this executable was built from: the module's version, which
-// names the commit in a build from a checkout, or "unknown".
+// Version is the version of the module that this executable was built from, or "unknown". In
+// weft from a checkout it names the commit; agents are built without it, "(devel)", so that
+// their sums do not change with each commit.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"debug/buildinfo"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -162,5 +163,36 @@ func TestExecutable(t *testing.T) {
 		if _, _, err := e.Packed(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("packed: %v, want %s", err, want)
 		}
+	}
+}
+
+// TestReproducible demands that the embedded agents depend neither on the directory nor on the
+// commit that they were built in: plans carry their sums.
+func TestReproducible(t *testing.T) {
+	b, found := New(), 0
+	for _, platform := range [][2]string{{"linux", "amd64"}, {"linux", "arm64"}, {"windows", "amd64"}} {
+		for _, name := range []string{"weft-target", "weft-initiator"} {
+			exe, _, err := b.Open(platform[0], platform[1], name)
+			if err != nil {
+				continue // not built
+			}
+			found++
+			info, err := buildinfo.Read(bytes.NewReader(exe))
+			if err != nil {
+				t.Errorf("%s for %s: %v", name, platform, err)
+				continue
+			}
+			set := map[string]string{}
+			for _, s := range info.Settings {
+				set[s.Key] = s.Value
+			}
+			if set["-trimpath"] != "true" || set["vcs.revision"] != "" || set["CGO_ENABLED"] != "0" {
+				t.Errorf("%s for %s was built with -trimpath=%q, vcs.revision=%q and CGO_ENABLED=%q: make build builds it anew",
+					name, platform, set["-trimpath"], set["vcs.revision"], set["CGO_ENABLED"])
+			}
+		}
+	}
+	if found == 0 {
+		t.Skip("no agents are embedded: make build")
 	}
 }
