@@ -59,6 +59,11 @@ type plug struct{ sw, port string }
 // entry of an ssh_config.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]*$`)
 
+// aggregate reports whether a port of a switch is made of others.
+func aggregate(port string) bool {
+	return slices.Contains([]string{"port-channel", "po", "bridge-aggregation", "bagg", "route-aggregation", "ragg"}, strings.ToLower(strings.TrimRight(port, "0123456789/.: ")))
+}
+
 // newTwin derives the lab's devices from a model.
 func newTwin(m *inventory.Model) (*twin, error) {
 	t := &twin{plugs: map[simserver.End]plug{}, cables: map[plug]plug{}, os: map[string]string{}, running: map[string]func() string{}, forward: map[string]forward{}}
@@ -98,6 +103,11 @@ func newTwin(m *inventory.Model) (*twin, error) {
 		}
 	}
 	for _, link := range m.Links {
+		for _, end := range []inventory.LinkEnd{link.From, link.To} {
+			if end.Switch != nil && aggregate(simswitch.PortName(end.Switch.OS, end.Port)) {
+				return nil, fmt.Errorf("%s: %s %s is made of other ports, and no cable ends there: declare a link for each of its ports", link.Addr, end.Switch.Addr, end.Port)
+			}
+		}
 		t.cable(link, link.From, link.To, cards, ends)
 		t.cable(link, link.To, link.From, cards, ends)
 		t.hears(link.From, link.To, cards)
