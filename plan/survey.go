@@ -199,7 +199,7 @@ func (s *survey) visit(ctx context.Context, in *Input, beat *pulse, own *ownersh
 	defer end()
 	if err := s.addKept(in, own, d); err != nil {
 		d.err = &LedgerError{d.address, err}
-		d.report(ctx, in, fmt.Sprintf("what %s remembers cannot be used", d.address))
+		d.report(ctx, in, fmt.Sprintf("the ledger of %s cannot be used", d.address))
 		return
 	}
 	resources := d.resources()
@@ -277,7 +277,7 @@ func (s *survey) addKept(in *Input, own *ownership, d *surveyed) error {
 	k := d.device
 	if !k.Capabilities().Ledger {
 		if in.Destroy {
-			s.leave(LeftAlone{Device: d.address, Text: "what weft did to switches is not yet reverted"})
+			s.leave(LeftAlone{Device: d.address, Text: "the changes on switches are not reverted yet"})
 		}
 		return nil
 	}

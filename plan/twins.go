@@ -107,5 +107,5 @@ func (s *survey) refuseOf(ctx context.Context, in *Input, devices []*surveyed) {
 
 func same(d, other *surveyed, key string) error {
 	err := fmt.Errorf("it is the same device as %s, which has %s, too", other.address, key)
-	return hint.Wrap(err, "each of them has a host of its own: see the files, the name service and ~/.ssh/config")
+	return hint.Wrap(err, "each of them needs its own host: check the files, the name service and ~/.ssh/config")
 }

@@ -111,7 +111,7 @@ func (o *Neighbours) unclear(text string) string {
 	}
 	switch {
 	case said > len(all):
-		return fmt.Sprintf("it tells of %d neighbours, and says that they are %d", len(all), said)
+		return fmt.Sprintf("it lists %d neighbours, but reports a total of %d", len(all), said)
 	case len(all) > 0 && said < 0 && o.Total != nil:
 		return "its end is missing"
 	case len(all) > 0 || said == 0 || nobody.MatchString(text):
@@ -119,7 +119,7 @@ func (o *Neighbours) unclear(text string) string {
 	case strings.TrimSpace(text) == "":
 		return "it is empty"
 	}
-	return "nobody is found in it, and it does not say that there is nobody"
+	return "it contains no neighbour, and does not state that there is none"
 }
 
 // Heard are the neighbours of a text, without what does not say on which port it

@@ -142,7 +142,7 @@ Configuration committed by user 'weft' using Commit ID : 7
 			t.Fatal(err)
 		}
 		err = tx.Commit(t.Context(), func(context.Context, *switches.Session) error { return nil })
-		if err == nil || !strings.Contains(err.Error(), "reverted by itself") {
+		if err == nil || !strings.Contains(err.Error(), "reverted automatically") {
 			t.Errorf("commit after the timer: %v", err)
 		}
 	})

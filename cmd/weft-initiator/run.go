@@ -40,13 +40,13 @@ func (j *job) loadFlags(c *cobra.Command, depth int) {
 	j.Size = 4096
 	f.Var((*size)(&j.Size), "bs", "bytes of one command, like 4k")
 	f.IntVar(&j.Depth, "iodepth", depth, "commands outstanding in each job")
-	f.IntVar(&j.jobs, "numjobs", 1, "jobs, each with an I/O queue and a part of the span of its own")
+	f.IntVar(&j.jobs, "numjobs", 1, "number of jobs, each with its own I/O queue and part of the span")
 	f.Int64Var(&j.count, "number-ios", 0, "end after so many commands; 0: after --runtime")
 	f.Float64Var(&j.rate, "rate-iops", 0, "commands per second of all jobs; 0: as many as go")
 	f.IntVar(&j.fsync, "fsync", 0, "a flush after so many writes of a job; 0: none")
 	f.Var(&j.span, "size", "bytes from the beginning that are used; 0: all")
 	f.Uint64Var(&j.seed, "randseed", 0, "of random numbers; 0 takes one at random")
-	f.StringVar(&j.overwrite, "i-will-overwrite", "", "NQN/NSID, or the path with --path: what a load that writes may destroy")
+	f.StringVar(&j.overwrite, "i-will-overwrite", "", "NQN/NSID, or the path with --path, that a write load may overwrite")
 	f.BoolVar(&j.json, "json", false, "print the result as JSON, with fio's names where the meaning is fio's")
 }
 
@@ -75,7 +75,7 @@ processor busy for each job.`,
 	f.IntVar(&j.mix, "rwmixread", 50, "percent of reads in a mixed load")
 	f.DurationVar(&j.Runtime, "runtime", 10*time.Second, "how long to measure")
 	f.DurationVar(&j.Ramp, "ramp-time", time.Second, "how long to run before that")
-	f.BoolVar(&j.shared, "shared-memory", false, "the commands of a job share memory, which stays in the processor's cache: what the network does alone")
+	f.BoolVar(&j.shared, "shared-memory", false, "let the commands of a job share memory that stays in the processor cache, to measure the network only")
 	c.MarkFlagsMutuallyExclusive("path", "shared-memory") // threads fill memory at the same time there
 	c.RunE = started(func(c *cobra.Command) error { return j.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) })
 	return c

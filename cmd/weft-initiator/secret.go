@@ -24,7 +24,7 @@ func (h *host) secrets(f *pflag.FlagSet) {
 
 // tlsFlag adds the file with the key for TLS.
 func (h *host) tlsFlag(f *pflag.FlagSet) {
-	f.StringVar(&h.way.TLSKeyFile, "tls-key-file", "", "file with the key by which to speak TLS (weft-target key --tls makes one); nothing is said in clear then")
+	f.StringVar(&h.way.TLSKeyFile, "tls-key-file", "", "file with the TLS key (create one with weft-target key --tls); all data is then encrypted")
 }
 
 // tlsKeys are what the key is for a subsystem: by an identity of version 1, and for

@@ -78,7 +78,7 @@ func serve(ctx context.Context, places agent.Places, o options, log *slog.Logger
 		select {
 		case <-reload:
 			if err := s.reload(ctx); err != nil {
-				log.Error("reload: what was served before is served on", "error", err)
+				log.Error("reload failed; the previous configuration stays active", "error", err)
 			}
 		case <-ctx.Done():
 			log.Info("stopping")

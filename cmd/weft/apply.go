@@ -99,7 +99,7 @@ func (c *applyCommand) applyNew(ctx context.Context, f planFlags, how order) err
 	}
 	if rec, err := c.store.records().Unfinished(ctx, c.opts.lab); err != nil || rec != nil {
 		if rec != nil && how.takeover != "" {
-			return usage(hint.Wrap(fmt.Errorf("--takeover: this directory has a run of its own, of %s", rec.Run.Begun.Format("2006-01-02 15:04 MST")), "end it first: weft rollout rollback or abort"))
+			return usage(hint.Wrap(fmt.Errorf("--takeover: this directory has an active run of %s", rec.Run.Begun.Format("2006-01-02 15:04 MST")), "end it first: weft rollout rollback or abort"))
 		}
 		if err != nil {
 			return err
@@ -140,7 +140,7 @@ func (c *applyCommand) applyNew(ctx context.Context, f planFlags, how order) err
 // notApplied says of a plan that cannot be applied that it was not.
 func notApplied(err error) error {
 	if quiet := new(quietError); errors.As(err, &quiet) {
-		return &codeError{quiet.code, errors.New("nothing was applied: the plan says what stands in the way")}
+		return &codeError{quiet.code, errors.New("nothing was applied: see the errors in the plan")}
 	}
 	return err
 }

@@ -99,7 +99,7 @@ func (c *approveCommand) approve(ctx context.Context, args []string, f approval)
 		return err
 	}
 	if known == nil {
-		return usage(hint.Wrap(errors.New("nobody says who may approve"), "--signers FILE, or WEFT_SIGNERS"))
+		return usage(hint.Wrap(errors.New("no list of signers is configured"), "--signers FILE, or WEFT_SIGNERS"))
 	}
 	s, phases, rec, err := c.approvable(ctx, args)
 	if err != nil {

@@ -151,7 +151,7 @@ func (aud *auditCommand) auditVerify(ctx context.Context, args []string) error {
 func (aud *auditCommand) auditCase(ctx context.Context, rec *run.Record) (c run.AuditCase, notes []string) {
 	c.Authors = aud.approvers.namedAuthors()
 	if rec == nil {
-		notes = append(notes, "the trail is a file: how many approvals a phase needs stands in the plan, which is kept with the run, and was not checked")
+		notes = append(notes, "the trail is a file without its plan: the required number of approvals was not checked")
 	} else {
 		c.Owner, c.Passed = rec.Owner, rec.State == rollout.Passed
 		if c.Authors == nil && rec.Run != nil {

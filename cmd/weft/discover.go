@@ -269,10 +269,10 @@ func (di *discoverer) discover(ctx context.Context, f discoverFlags) error {
 		return err
 	}
 	if len(f.seeds) > 0 && f.login.SwitchUser == "" {
-		return usage(hint.Wrap(errors.New("nobody is said to log in to switches"), "--switch-user netops, or --user where it is the same"))
+		return usage(hint.Wrap(errors.New("no login for switches is configured"), "--switch-user netops, or --user where it is the same"))
 	}
 	if len(centers) > 0 && f.login.VCenterUser == "" {
-		return usage(hint.Wrap(errors.New("nobody is said to log in to vCenters"), "--user vcenter=weft@vsphere.local, with the password in %s", discover.VCenterPassword))
+		return usage(hint.Wrap(errors.New("no login for vCenters is configured"), "--user vcenter=weft@vsphere.local, with the password in %s", discover.VCenterPassword))
 	}
 	logins.name(listing.Machines)
 	reach := di.undeclared(access, f.login, logins)

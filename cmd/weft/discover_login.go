@@ -151,7 +151,7 @@ func (di *discoverer) logins(f *discoverFlags, base *inventory.Model) (*logins, 
 		m = base
 	} else if len(have) > 0 {
 		if m, err = di.project.load(); err != nil {
-			return nil, hint.Wrap(err, "discover takes logins from the files in --chdir: mend them, or name an empty directory")
+			return nil, hint.Wrap(err, "discover reads logins from the files in --chdir: correct them, or use an empty directory")
 		}
 	}
 	c := *m.DefaultConnection()

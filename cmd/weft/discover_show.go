@@ -22,12 +22,12 @@ func (di *discoverer) discovered(ctx context.Context, site *discover.Site, r *di
 	if n := len(r.Failed); n > 0 {
 		di.showFailed(r.Failed)
 		if len(r.Keys) > 0 {
-			di.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "the proof takes keys from " + strings.Join(r.Keys, ", ") + ": set each of them to the key that stands on the device"})
+			di.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "the proof takes keys from " + strings.Join(r.Keys, ", ") + ": set each of them to the key on the device"})
 		}
 		if r.Silent {
 			return &codeError{exitUnreachable, hint.Wrap(fmt.Errorf("the files are not proven, and nothing is written: not every device answered a second time, the first: %s", r.Failed[0]), "discover again when it answers: the proof reads what was read before")}
 		}
-		todo := "what is named there has no block that discover writes, or does not stand as its ledger says"
+		todo := "discover cannot write a block for the named resource, or it differs from its ledger"
 		if r.InPart {
 			todo = "weft was applied there in part, or it was changed since: with --want the files say what the fabric asks for, and weft plan shows what is missing; " + todo
 		}
@@ -69,9 +69,9 @@ func proof(r *discover.Result) string {
 // nothingToAdd says why no file is written.
 func nothingToAdd(r *discover.Result, out string) string {
 	if n := r.ByHand(); n > 0 {
-		return fmt.Sprintf("No file is written: what is not in %s goes into blocks that stand there, with the lines above (%d).", out, n)
+		return fmt.Sprintf("No file was written: add the lines above (%[2]d) to the blocks in %[1]s.", out, n)
 	}
-	return fmt.Sprintf("Nothing to add: all of that stands in %s already.", out)
+	return fmt.Sprintf("Nothing to add: %s contains everything.", out)
 }
 
 // mostFailed is how many reasons are shown; --json has all.

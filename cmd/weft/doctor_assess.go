@@ -21,7 +21,7 @@ func (f *doctorFlags) fits() error {
 	case !f.assess && len(f.arrays) > 0:
 		return usage(errors.New("--arrays goes with --assess: weft does not log in to arrays"))
 	case f.fix && (f.bare() || f.assess):
-		return usage(hint.Wrap(errors.New("--fix plans what files declare: it goes neither with --hosts and --switches nor with --assess"), "weft discover writes files of what stands there"))
+		return usage(hint.Wrap(errors.New("--fix plans what files declare: it goes neither with --hosts and --switches nor with --assess"), "weft discover writes the files of an existing rack"))
 	case f.fix && f.format != "text":
 		return usage(errors.New("--fix shows a plan after the report, which is written as text (or with --json)"))
 	case f.out != "" && !f.fix:

@@ -98,19 +98,19 @@ func (doc *doctorCommand) uncured(list []remedy, mends func(remedy) bool) {
 	var rest []remedy
 	for _, r := range list {
 		if mends(r) {
-			doc.out.emit(plan.Event{Type: plan.EventNote, Device: r.Place.Device, Message: "the plan mends " + r.Check.ID + " " + r.Place.String(), Data: map[string]any{"mends": r.Say()}})
+			doc.out.emit(plan.Event{Type: plan.EventNote, Device: r.Place.Device, Message: "the plan repairs " + r.Check.ID + " " + r.Place.String(), Data: map[string]any{"mends": r.Say()}})
 		} else {
 			rest = append(rest, r)
 		}
 	}
 	if doc.opts.json {
 		for _, r := range rest {
-			doc.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Device: r.Place.Device, Message: "the plan does not mend " + r.Check.ID + " " + r.Place.String() + ": " + r.Check.Remedy,
+			doc.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Device: r.Place.Device, Message: "the plan does not repair " + r.Check.ID + " " + r.Place.String() + ": " + r.Check.Remedy,
 				Data: map[string]any{"left": r.Say()}})
 		}
 		return
 	}
-	fmt.Fprintf(doc.out.stdout, "\nThe plan mends %d of %d findings.\n", len(list)-len(rest), len(list))
+	fmt.Fprintf(doc.out.stdout, "\nThe plan repairs %d of %d findings.\n", len(list)-len(rest), len(list))
 	for _, r := range rest {
 		fmt.Fprintf(doc.out.stdout, "  by hand  %s %s: %s\n", r.Check.ID, r.Place, r.Check.Remedy)
 	}

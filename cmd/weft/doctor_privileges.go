@@ -58,7 +58,7 @@ func rights(user string) privileges {
 	p.Servers.Read = readRights{Become: ssh.ReadOnly, Runs: ssh.BecomesReader(),
 		Sudoers: []string{fmt.Sprintf("%s ALL=(root) NOPASSWD: sha256:%x %s \"\"", user, sha256.Sum256([]byte(remote.Reader(linux.Permits()))), remote.ReaderPath), tty},
 		Remark: "The program is what weft doctor --reader prints; root owns it, with mode 0755. sudo runs it by its digest only. No word that it is asked with is evaluated: " +
-			"it compares them with the list below. It tells no keys, no content of files and no output of commands of the files: such resources are read as the user, or told as not readable. " +
+			"it compares them with the list below. It returns no keys, no file contents and no output of commands in the files: such resources are read as the user, or reported as not readable. " +
 			"A weft that reads otherwise comes with another one: install both again.",
 	}
 	for _, permit := range linux.Permits() {
@@ -66,8 +66,8 @@ func rights(user string) privileges {
 	}
 	p.Servers.Change = runRights{Become: "sudo", Runs: runs,
 		Sudoers: []string{fmt.Sprintf("%s ALL=(root) NOPASSWD: /usr/bin/%s, /bin/%s", user, shell, shell), tty},
-		Remark: "weft changes with scripts that it hands to " + shell + ": who may run that as root may do everything, and sudo cannot tell one script from another. " +
-			"Keep that login for rollouts: a user and a key of its own, from=\"…\" in authorized_keys, and sudo's log (log_output) where it is to be seen.",
+		Remark: "weft changes with scripts that it hands to " + shell + ": this grants all of root, because sudo cannot distinguish scripts. " +
+			"Use this login for rollouts only: a separate user and key, from=\"…\" in authorized_keys, and sudo's log (log_output) on a monitored host.",
 	}
 	for _, o := range systems.All() {
 		r := switchRights{OS: o.Name, Reads: o.Typed(), Role: o.Reading("weft-read")}
@@ -85,7 +85,7 @@ func (p privileges) text() string {
 	r, c := p.Servers.Read, p.Servers.Change
 	fmt.Fprintf(&b, "Servers, to read: a user for weft plan, facts, drift, discover and doctor, with become = %q in the connection\n\n  %s\n\n", r.Become, strings.Join(r.Sudoers, "\n  "))
 	fmt.Fprintf(&b, "  Installed with: weft doctor --reader | ssh root@SERVER 'cat >%[1]s && chown root:root %[1]s && chmod 0755 %[1]s'\n", remote.ReaderPath)
-	fmt.Fprintf(&b, "  %s\n  It tells: %s.\n", r.Remark, strings.Join(r.Tells, "; "))
+	fmt.Fprintf(&b, "  %s\n  It reads: %s.\n", r.Remark, strings.Join(r.Tells, "; "))
 	fmt.Fprintf(&b, "\nServers, to change: a user for weft apply and verify, with become = %q\n\n  %s\n\n", c.Become, strings.Join(c.Sudoers, "\n  "))
 	fmt.Fprintf(&b, "  Every command that needs root begins with: %s\n  %s\n", strings.Join(c.Runs, " "), c.Remark)
 	for _, s := range p.Switches {

@@ -78,7 +78,7 @@ func (exp *explainCommand) explain(code string) error {
 	code = problem.Now(code)
 	title, text, ok := problem.Explain(code)
 	if code == "privileges" {
-		title, text, ok = "what logins on servers and switches need", rights("weft").text(), true
+		title, text, ok = "the privileges that logins need on servers and switches", rights("weft").text(), true
 	}
 	if what, page, check := doctor.Explain(code); check && ok { // of files and of devices
 		text = page + "\nIn files:\n\n" + text

@@ -140,6 +140,6 @@ func (f *fabric) elsewhere(ctx context.Context) error {
 func (f *fabric) warnMarked(ctx context.Context, p *run.Site) {
 	for _, m := range p.Standing(ctx) {
 		f.out.emit(plan.Event{Type: plan.EventDiagnostic, Level: "warn", Device: m.Device,
-			Message: fmt.Sprintf("%s belongs to %s: what is measured may change under it", m.Device, m.Text()), Data: map[string]any{"mark": m.Mark}})
+			Message: fmt.Sprintf("%s is locked by %s: results may change during the measurement", m.Device, m.Text()), Data: map[string]any{"mark": m.Mark}})
 	}
 }

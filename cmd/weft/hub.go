@@ -82,7 +82,7 @@ func (a *hubCommand) hubMade(p *hub.Place, f hub.Founding) error {
 		return a.out.encode(made)
 	}
 	fmt.Fprintf(a.out.stdout, "The hub's server %s is in %s. Others reach it at %s.\n", p.Name(), f.Dir, strings.Join(made.URLs, " and "))
-	fmt.Fprintf(a.out.stdout, "  %s  whoever has it may do everything: hand it to nobody\n", made.Admin)
+	fmt.Fprintf(a.out.stdout, "  %s  grants full access: do not share it\n", made.Admin)
 	if made.Authority != "" {
 		fmt.Fprintf(a.out.stdout, "  %s  makes certificates of further servers: keep it apart once you have them\n", made.Authority)
 	} else {

@@ -57,7 +57,7 @@ the file has the access of that user. It is created once; weft keeps its public 
 				if err != nil {
 					return err
 				}
-				text := fmt.Sprintf("%s is the credential of %s, %s of %s: hand it to nobody else.", out, m.Name, m.Kind, m.Owner)
+				text := fmt.Sprintf("%s is the credential of %s, %s of %s: do not share it.", out, m.Name, m.Kind, m.Owner)
 				return a.inEffect(m.Name, text, effects)
 			})
 		},

@@ -111,7 +111,7 @@ func (c *initCommand) initFrom(ctx context.Context, dir string) error {
 		return fmt.Errorf("--from: %w", err)
 	}
 	if texts == nil {
-		return usage(hint.Wrap(fmt.Errorf("--from %s: no file of weft stands there", dir), "they are called NAME.weft.hcl and NAME.weftvars; an example is written by --template"))
+		return usage(hint.Wrap(fmt.Errorf("--from %s: no weft files found", dir), "they are called NAME.weft.hcl and NAME.weftvars; an example is written by --template"))
 	}
 	return c.writeStart(ctx, texts)
 }

@@ -55,7 +55,7 @@ func (a *app) listen() (_ context.Context, stop func()) {
 					a.endNow(s)
 				case ending: // timeout(1) and others send SIGTERM to weft and again to its process group
 				case s == os.Interrupt && a.executor.pauses.Ask():
-					a.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "interrupted: what was begun is finished, and nothing more is begun; a second Ctrl-C puts back what is being changed"})
+					a.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "interrupted: finishing the devices in progress, starting no others; a second Ctrl-C reverts the changes in progress"})
 				default:
 					ending = true
 					end(signalled{s})

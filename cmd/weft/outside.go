@@ -105,7 +105,7 @@ func (sho *showCommand) hostsOf(ctx context.Context, m *inventory.Model, o *view
 		case h.Name == "":
 			o.Hosts[i].Error = "its host is not known here"
 		case strings.Contains(h.Name, standsIn):
-			o.Hosts[i].Error = "its host comes from the environment of whoever applies the plan"
+			o.Hosts[i].Error = "its host comes from the environment of the user who applies the plan"
 		}
 	}
 	if sho.opts.untrusted {

@@ -66,7 +66,7 @@ func (h *showing) listen(cert, key string) error {
 	}
 	switch {
 	case cert == "" && !near:
-		return usage(hint.Wrap(fmt.Errorf("--http: %s is not this machine alone, and without TLS everybody between could read along", h.addr),
+		return usage(hint.Wrap(fmt.Errorf("--http: %s is reachable from other machines and needs TLS", h.addr),
 			"give --http-cert and --http-key; or listen at 127.0.0.1, and reach that with ssh -L"))
 	case cert != "":
 		if h.config, err = hub.Shown(cert, key); err != nil {

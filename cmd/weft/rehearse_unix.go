@@ -106,7 +106,7 @@ func (c *rehearseCommand) perform(ctx context.Context) error {
 		return err
 	}
 	if err := c.nothing(ctx, planFlags{}, "plans again",
-		"the second plan is not empty: what was applied does not read back as the files say"); err != nil {
+		"the second plan is not empty: the applied state differs from the files"); err != nil {
 		return err
 	}
 	if err := c.scene(ctx, planFlags{destroy: true}, "takes everything back"); err != nil {

@@ -157,9 +157,9 @@ func (c *reportCommand) tell(ctx context.Context, args []string) (*report.Report
 		}
 	}
 	if r.Run == nil && len(r.Measured) == 0 {
-		advice := "measure first: weft verify; what was done in the lab is told with --lab"
+		advice := "measure first: weft verify; use --lab for runs in the lab"
 		if c.opts.lab {
-			advice = "measure first: weft --lab verify; what was done with real devices is told without --lab"
+			advice = "measure first: weft --lab verify; omit --lab for runs on real devices"
 		}
 		return nil, hint.Wrap(errors.New("there is nothing to report: no rollout and no verification of this directory is kept"), "%s", advice)
 	}

@@ -136,7 +136,7 @@ func (rep *reportCheckCommand) checkBundle(path, allowed string) error {
 	if err != nil {
 		return refuse(err)
 	}
-	by, key := "nobody has signed it", ""
+	by, key := "it has no signature", ""
 	switch {
 	case c.Signature != nil:
 		k, err := sshsig.Verify(c.Signature, c.Sums, report.SignedFor)

@@ -67,7 +67,7 @@ func (r *repository) revision(ctx context.Context, name string) (string, error) 
 	case len(found) > 1:
 		return "", hint.Wrap(fmt.Errorf("%q is ambiguous: %s", name, strings.Join(found, ", ")), "name it in full: --signers %s:PATH", preferred(found))
 	case len(found) == 1 && strings.HasPrefix(found[0], "refs/tags/"):
-		return "", hint.Wrap(fmt.Errorf("%q is a tag, and a tag may be anybody's", name), "name a branch, such as refs/remotes/origin/main; or the tag in full: --signers %s:PATH", found[0])
+		return "", hint.Wrap(fmt.Errorf("%q is a tag, which any user with push permission can create", name), "name a branch, such as refs/remotes/origin/main; or the tag in full: --signers %s:PATH", found[0])
 	case len(found) == 1:
 		return r.commitOf(ctx, found[0])
 	}
@@ -236,7 +236,7 @@ func (r *repository) outsideRepository(name string) error {
 		}
 	}
 	if rel, err := filepath.Rel(top, file); err == nil && filepath.IsLocal(rel) {
-		return hint.Wrap(fmt.Errorf("%s lies in the repository: whoever changes it could approve themselves", name),
+		return hint.Wrap(fmt.Errorf("%s is in the repository: authors of a change could approve it themselves", name),
 			"keep it elsewhere, or take it from the base branch: --signers refs/remotes/origin/main:%s", filepath.ToSlash(rel))
 	}
 	return nil

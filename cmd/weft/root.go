@@ -63,7 +63,7 @@ command reads the devices.`,
 		SilenceUsage: true, SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if a.opts.json && cmd.Annotations[events] == "none" {
-				return fmt.Errorf("--json: what %s prints is for others than weft's readers", cmd.CommandPath())
+				return fmt.Errorf("--json: the output of %s has a fixed format", cmd.CommandPath())
 			}
 			if !slices.Contains([]string{"auto", "always", "never"}, a.opts.color) {
 				return fmt.Errorf("--color: there are auto, always and never, and not %q", a.opts.color)

@@ -57,7 +57,7 @@ func (p *project) trusts(path string, saved *plan.Plan) error {
 		fmt.Fprintf(&b, "\n    the plan:  %s\n    the files: %s", side(s.Planned, s.Range), side(s.Here, s.HereAt))
 	}
 	return &codeError{exitStale, hint.Wrap(errors.New(b.String()),
-		"what reads this machine must stand in the files of --chdir as in the plan: apply it in the checkout that it was made from, or plan again here; a variable gets its value from weft.weftvars or WEFT_VAR_NAME")}
+		"expressions that read this machine must be equal in the plan and in the files of --chdir: apply in the original checkout, or plan again here; set variables in weft.weftvars or WEFT_VAR_NAME")}
 }
 
 // side is one side of a comparison.
@@ -101,7 +101,7 @@ func (c *applyCommand) current(path string, saved *plan.Plan) error {
 	}
 	slices.Sort(moved)
 	return &codeError{exitStale, hint.Wrap(fmt.Errorf("the files moved since %s was made; nothing was done\n  %s", path, strings.Join(moved, "\n  ")),
-		"plan again from the files here, and review that; values that the plan was given by flags must stand in weft.weftvars or WEFT_VAR_NAME")}
+		"plan again from the files here, and review the new plan; set values from flags in weft.weftvars or WEFT_VAR_NAME")}
 }
 
 // moved are the files of the checkout that are not those that a plan was made from.

@@ -99,7 +99,7 @@ func (c *storeCommand) breakLease(ctx context.Context, s store.Store, key string
 	if bad != nil {
 		return c.removeNoLease(ctx, s, key, sure)
 	}
-	return hint.Wrap(fmt.Errorf("nobody has a lease of %s", key), "weft store lease list shows all")
+	return hint.Wrap(fmt.Errorf("no lease of %s exists", key), "weft store lease list shows all")
 }
 
 // removeNoLease removes a document that stands in the place of a lease and is none.
@@ -109,7 +109,7 @@ func (c *storeCommand) removeNoLease(ctx context.Context, s store.Store, key str
 	}
 	h := store.Holding{Key: key}
 	if err := s.Break(ctx, h); errors.As(err, new(*store.LostError)) {
-		return hint.Wrap(fmt.Errorf("nobody has a lease of %s", key), "weft store lease list shows all")
+		return hint.Wrap(fmt.Errorf("no lease of %s exists", key), "weft store lease list shows all")
 	} else if err != nil {
 		return err
 	}

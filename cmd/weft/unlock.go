@@ -154,7 +154,7 @@ func (c *unlockCommand) unlockOne(ctx context.Context, p *run.Site, name string,
 		if err := device.BreakMark(ctx, m); err != nil {
 			return h, err
 		}
-		text += "; it belonged to " + m.Text() + ", which cannot go on now: whoever has its record is told so (exit 7), and closes it with weft rollout abort"
+		text += "; it belonged to " + m.Text() + ", which cannot continue now: a weft with its record reports this (exit 7); close the run with weft rollout abort"
 		if err := c.store.records().Unlocked(ctx, m.Run, name, who()); err != nil { // the device is free all the same
 			c.out.emit(plan.Event{Type: plan.EventDiagnostic, Level: "warn", Device: name, Message: fmt.Sprintf("the audit trail of run %s lacks that %s was unlocked: %v", m.Run, name, err)})
 		}

@@ -70,7 +70,7 @@ func (pl *planner) unknown(p *plan.Plan) {
 			list = append(list, fmt.Sprintf("%s (%s): var.%s is sensitive, and has no value here", u.Place, view.Place(u.Range), v))
 		}
 	}
-	list = append(list, fmt.Sprintf("what would change: no device was asked about resources, of which %d are declared", p.Counts().Resources))
+	list = append(list, fmt.Sprintf("changes: no device was queried for %d declared resources", p.Counts().Resources))
 	if pl.opts.json {
 		for _, text := range list {
 			pl.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "not known: " + text})

@@ -49,7 +49,7 @@ run of the site: 0 if that run passed.`,
 				return usage(hint.Wrap(errors.New("a worker has a --site, or it leads"), "weft worker --site NAME, or weft worker --lead"))
 			}
 			if !c.store.records().Shared() {
-				return usage(hint.Wrap(errors.New("a worker finds its work in a store that it shares with whoever leads a run, and none is named"), "--store, WEFT_STORE, or a store block in the files"))
+				return usage(hint.Wrap(errors.New("a worker needs a store that it shares with the leader of a run, and none is configured"), "--store, WEFT_STORE, or a store block in the files"))
 			}
 			if !lead {
 				c.store.opened = c.store.records().ForSite(site)

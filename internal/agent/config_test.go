@@ -112,7 +112,7 @@ func TestValidate(t *testing.T) {
 			rdma.Transport, instead.Instead = "rdma", true
 			t.Portals = append(t.Portals, rdma, instead)
 		}},
-		{"portal tcp 10.40.1.11:4420: there is no portal of RDMA", func(t *Target) { t.Portals[0].Instead = true }},
+		{"portal tcp 10.40.1.11:4420: there is no RDMA portal", func(t *Target) { t.Portals[0].Instead = true }},
 		{"portal rdma 10.40.1.11:4420: TLS is for tcp", func(t *Target) { t.Portals[0].Transport, t.Portals[0].TLS = "rdma", true }},
 		{"portal tcp 10.40.1.11:4420 is there twice", func(t *Target) {
 			t.Portals = append(t.Portals, Portal{Transport: "tcp", Address: t.Portals[0].Address, TLS: true})

@@ -68,7 +68,7 @@ func (v *findings) portals(portals []Portal) {
 	for _, p := range portals {
 		rdma := Portal{Transport: "rdma", Address: p.Address}
 		if p.Instead && (p.Transport == "rdma" || !slices.ContainsFunc(portals, rdma.Same)) {
-			v.add("portal %s %s: there is no portal of RDMA at this address that it could stand in for", p.Transport, p.Address)
+			v.add("portal %s %s: there is no RDMA portal at this address for which it could be a fallback", p.Transport, p.Address)
 		}
 		if p.TLS && p.Transport == "rdma" {
 			v.add("portal %s %s: TLS is for tcp; there is none for RDMA", p.Transport, p.Address)

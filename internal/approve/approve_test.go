@@ -171,7 +171,7 @@ func TestJudge(t *testing.T) {
 		"the author":                {rule: notAuthor, all: []Signed{sign(alice)}, authors: []string{"Alice@Example.net"}, why: "wrote it, and may not approve it"},
 		"not the author":            {rule: notAuthor, all: []Signed{sign(bob)}, authors: []string{"alice@example.net"}, by: "bob@example.net"},
 		"the author's other key":    {rule: notAuthor, all: []Signed{sign(alice2)}, authors: []string{"alice@example.net"}, why: "wrote it, and may not approve it"},
-		"an unknown author":         {rule: notAuthor, all: []Signed{sign(bob)}, why: "nobody says who that is"},
+		"an unknown author":         {rule: notAuthor, all: []Signed{sign(bob)}, why: "the author is unknown"},
 		"excluded":                  {rule: Rule{Not: []string{"bob@example.net"}}, all: []Signed{sign(bob)}, why: "bob@example.net may not approve it"},
 		"a phase is no acceptance":  {all: []Signed{sign(alice)}, accept: "v.p99", why: "accepts nothing"},
 		"an acceptance":             {all: []Signed{sign(alice, func(s *Statement) { s.Accept = "v.p99" })}, accept: "v.p99", by: "alice@example.net"},

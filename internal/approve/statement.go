@@ -179,7 +179,7 @@ func (r Refusal) String() string { return filepath.Base(r.Name) + ": " + r.Why.E
 // keys they have, and what did not count. enough is nil where the rule is met.
 func (c *Case) Judge(rule Rule, all []Signed) (by []string, refused []Refusal, enough error) {
 	if slices.Contains(rule.Not, "author") && c.Authors == nil {
-		return nil, nil, errors.New("its author may not approve it, and nobody says who that is")
+		return nil, nil, errors.New("its author may not approve it, and the author is unknown")
 	}
 	var people []approver
 	for _, one := range all {

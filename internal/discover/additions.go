@@ -165,10 +165,10 @@ func (d *draft) drifted(p *plan.Plan) (count int) {
 			host = x.Host
 		}
 		if list := lost[on]; list != nil {
-			d.site.found(Error, host, "where lines to add are told for it, add them before weft apply, which takes it away else", "it and its ledger have what the files do not have, and an apply of them would take away: %s", strings.Join(list, ", "))
+			d.site.found(Error, host, "add the printed lines before weft apply, which would remove it otherwise", "it and its ledger have what the files do not have, and an apply of them would take away: %s", strings.Join(list, ", "))
 		}
 		if list := other[on]; list != nil {
-			d.site.found(Warn, host, "weft plan", "%s stands in the files already, and is not as they say: %s", on, strings.Join(list, ", "))
+			d.site.found(Warn, host, "weft plan", "%s is in the files already, but differs: %s", on, strings.Join(list, ", "))
 		}
 	}
 	return count
@@ -187,7 +187,7 @@ func (d *draft) everydayLost(n *node, id plan.ID) {
 				for _, s := range set {
 					in.set(s.Name, written(s.Value))
 				}
-				d.into(insert{host: n.Host, grave: Error, what: fmt.Sprintf("%s %q stands there", e.Kind, label), within: &d.stands.machines[n.Host].Block, lines: in})
+				d.into(insert{host: n.Host, grave: Error, what: fmt.Sprintf("%s %q exists", e.Kind, label), within: &d.stands.machines[n.Host].Block, lines: in})
 			}
 		}
 	}

@@ -122,7 +122,7 @@ func (d *draft) adoptions(ctx context.Context, o Options) error {
 		case d.tryOn(l):
 			trial[l.String()] = l
 		default:
-			d.site.found(Info, l.Host, "ask the servers that are cabled to it, or give their NICs addresses", "what adoption would change is not known: no NIC with an address in a plane of a fabric is cabled to it")
+			d.site.found(Info, l.Host, "ask the servers that are cabled to it, or give their NICs addresses", "the changes of an adoption are unknown: no NIC with an address in a plane of a fabric is cabled to it")
 		}
 	}
 	if len(trial) == 0 {

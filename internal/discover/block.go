@@ -193,7 +193,7 @@ func (w *printer) instances(list []instance) error {
 	if !first.keyed {
 		for _, one := range list {
 			if one.keyed || len(list) > 1 {
-				return fmt.Errorf("%s stands beside %s: a block has keys, or it has none", first.address, list[1].address)
+				return fmt.Errorf("%s next to %s: a block either has keys or none", first.address, list[1].address)
 			}
 		}
 		w.write(first.block, nil, nil)

@@ -37,12 +37,12 @@ func (r *Result) ByHand() (n int) {
 // wholly tells of an instance of a block that stands in the files, without that instance.
 func (d *draft) wholly(n *node, one instance) {
 	first := d.stands.labels[inventory.BlockOf(one.address.String())]
-	text, hint := fmt.Sprintf("%s stands there, and is in no file", one.address), "write it by hand, when what it refers to stands in files"
+	text, hint := fmt.Sprintf("%s exists, but is in no file", one.address), "write it by hand after its references are in the files"
 	if first != nil {
-		text = fmt.Sprintf("%s stands there, and is in no file: %s at %s has the name, and no such instance", one.address, inventory.BlockOf(first.Addr), at(first))
-		hint = "a block of its own would be called otherwise there: make it one of several, with these values"
+		text = fmt.Sprintf("%s exists, but is in no file: %s at %s has the name, but no such instance", one.address, inventory.BlockOf(first.Addr), at(first))
+		hint = "a new block would have another name on the device: add an instance with these values"
 		if one.keyed {
-			hint = fmt.Sprintf("a block of its own would be called otherwise there: give for_each at %s the key %s, with what follows from these values", placed(first.At("for_each")), quoted(one.key))
+			hint = fmt.Sprintf("a new block would have another name on the device: add the key %[2]s to for_each at %[1]s, with these values", placed(first.At("for_each")), quoted(one.key))
 		}
 	}
 	d.site.add(Finding{Add: true, Severity: Error, Device: n.Host, Text: text, Hint: hint, Lines: literal(one.block)})
@@ -101,7 +101,7 @@ func (d *draft) alike(list []insert) bool {
 func (d *draft) tellInsert(i insert) {
 	hint := "add the lines to " + i.place()
 	if block := inventory.BlockOf(i.within.Addr); block != i.within.Addr && d.stands.instances[block] > 1 {
-		hint += fmt.Sprintf(": they are meant for %s, and what stands there counts for all %d instances", i.within.Addr, d.stands.instances[block])
+		hint += fmt.Sprintf(": they apply to %s, but the block covers all %d instances", i.within.Addr, d.stands.instances[block])
 	}
 	d.site.add(Finding{Add: true, Severity: i.grave, Device: i.host, Text: i.what + ", and no file has it", Hint: hint, Lines: literal(i.lines)})
 }

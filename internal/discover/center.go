@@ -123,7 +123,7 @@ func (d *draft) distribute(c *center, s vcenter.StandingSwitch, labels taken) {
 	switch s.Owner {
 	case d.owner:
 	case "":
-		d.site.found(Info, c.Host, "weft takes over no distributed switch: those in files are of its own making", "the distributed switch %s is not of weft's making: it is not written", s.Path)
+		d.site.found(Info, c.Host, "weft does not adopt distributed switches: those in files are created by weft", "the distributed switch %s is not of weft's making: it is not written", s.Path)
 		return
 	default:
 		d.site.found(Warn, c.Host, "discover them with --owner "+s.Owner, "the distributed switch %s belongs to the owner %s: it is not written", s.Path, s.Owner)

@@ -74,7 +74,7 @@ func (d *draft) outOfReach(c *center, s *dvswitch) bool {
 		}
 	}
 	if what != "" {
-		d.site.found(Error, c.Host, "write its dvswitch block in that module, and discover again", "the distributed switch %s stands there, and %s in a module: nothing outside can refer to it, so the switch is not written", s.path, what)
+		d.site.found(Error, c.Host, "write its dvswitch block in that module, and discover again", "the distributed switch %s exists, but %s is in a module and cannot be referenced: the switch is not written", s.path, what)
 	}
 	return what != ""
 }
@@ -89,7 +89,7 @@ func (d *draft) centerLacks(c *center) {
 func (d *draft) switchLacks(c *center, s *dvswitch) {
 	for _, g := range s.groups {
 		if s.lacks(g.label) {
-			d.into(insert{host: c.Host, grave: Error, what: fmt.Sprintf("the port group %s of %s stands there", g.name, s.path), within: &s.declared.Block, lines: g.block()})
+			d.into(insert{host: c.Host, grave: Error, what: fmt.Sprintf("the port group %s of %s exists", g.name, s.path), within: &s.declared.Block, lines: g.block()})
 		}
 	}
 	for _, u := range s.uplinks {
@@ -113,7 +113,7 @@ func (d *draft) machineLacks(c *center, v vcenter.StandingVM, was *inventory.VM)
 			continue
 		}
 		if in := d.adapter(c, v, a); in != nil {
-			d.into(insert{host: c.Host, grave: Error, what: fmt.Sprintf("the adapter %s of %s stands there", a.Name, v.Path), within: &was.Block, lines: in})
+			d.into(insert{host: c.Host, grave: Error, what: fmt.Sprintf("the adapter %s of %s exists", a.Name, v.Path), within: &was.Block, lines: in})
 		}
 	}
 }

@@ -232,7 +232,7 @@ func TestOwners(t *testing.T) {
 	o := judged(t, nil)
 	o.Owner = "b"
 	r, err := s.Discover(t.Context(), o)
-	if err != nil || r.Owner != "b" || !slices.ContainsFunc(r.Findings, func(f Finding) bool { return strings.Contains(f.Text, "the owner a has here") }) {
+	if err != nil || r.Owner != "b" || !slices.ContainsFunc(r.Findings, func(f Finding) bool { return strings.Contains(f.Text, "resources of the owner a ") }) {
 		t.Fatalf("%+v %v", r, err)
 	}
 }

@@ -48,14 +48,14 @@ func (s *Site) hearing(cables []Cable) (all []Cable, wires []wire) {
 			switch {
 			case peer.Switch == nil && known, known && (peer.Switch != c.Switch || !strings.EqualFold(peer.Port, c.Port)):
 				lies[here.nic] = true
-				s.found(Error, m.Host, "what one of the two hears is stale, or something is between: ask again in two minutes", "%s hears %s, and %s hears it on its port %s: the cable is not known", here.nic.Interface, peer.said(), c.Switch.Host, c.Port)
+				s.found(Error, m.Host, "the LLDP data of one of them is stale, or there is a device in between: run discover again in two minutes", "%s hears %s, and %s hears it on its port %s: the cable is not known", here.nic.Interface, peer.said(), c.Switch.Host, c.Port)
 			case known: // both say so
 			case peer.Switch == nil:
 				ways[here] = end{peer.Server, peer.NIC}
 			case port[peer.Switch][peer.Port]:
-				s.found(Warn, m.Host, "see what is plugged there: a cable has two ends", "%s hears %s, which hears somebody else there: the cable is not known", here.nic.Interface, peer.said())
+				s.found(Warn, m.Host, "see what is plugged there: a cable has two ends", "%s hears %s, which hears another device there: the cable is unknown", here.nic.Interface, peer.said())
 			default:
-				found = append(found, Cable{Switch: peer.Switch, Port: peer.Port, Server: m, NIC: here.nic, By: "what the server hears"})
+				found = append(found, Cable{Switch: peer.Switch, Port: peer.Port, Server: m, NIC: here.nic, By: "the LLDP neighbours of the server"})
 			}
 		}
 	}
@@ -179,7 +179,7 @@ func (s *Site) wired(ways map[end]end, at map[*host.NICFacts]Cable) (out []wire)
 			_, cabled := at[b.nic]
 			switch {
 			case cabled || hears && back != a || !hears && claims[b] > 1:
-				s.found(Error, m.Host, "what one of the two hears is stale, or something is between: ask again in two minutes", "%s hears %s of %s, which is heard or hears elsewhere: the cable is not known", a.nic.Interface, b.nic.Interface, b.server.Host)
+				s.found(Error, m.Host, "the LLDP data of one of them is stale, or there is a device in between: run discover again in two minutes", "%s hears %s of %s, which is heard or hears elsewhere: the cable is not known", a.nic.Interface, b.nic.Interface, b.server.Host)
 			case hears && m != s.first(a, b).server:
 				// the other end has it
 			default:

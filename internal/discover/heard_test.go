@@ -82,7 +82,7 @@ func TestHeardByServers(t *testing.T) {
 		"a switch that hears somebody else there": {
 			switches: []*Switch{nexusWith("leaf-a", "interface Ethernet1/1\n", hears("Ethernet1/1", "printer", "1"))},
 			servers:  []*Server{hearing(machine("st1", 1), one("leaf-a", "Ethernet1/1"))},
-			findings: []string{"leaf-a info port Ethernet1/1", "st1 warn ens1f0 hears port Ethernet1/1 of leaf-a.mgmt.example.net, which hears somebody else there"},
+			findings: []string{"leaf-a info port Ethernet1/1", "st1 warn ens1f0 hears port Ethernet1/1 of leaf-a.mgmt.example.net, which hears another device there"},
 		},
 		"a switch that hears the same": {
 			switches: []*Switch{nexusWith("leaf-a", "interface Ethernet1/1\n", hears("Ethernet1/1", "st1", mac(1)))},

@@ -189,7 +189,7 @@ func (s *Site) infer(owner string, base *inventory.Model) (*draft, error) {
 	d := &draft{site: s, base: base, stands: stand(base), owner: cmp.Or(owner, usualOwner), leaves: map[*Switch]*leaf{}, nodes: map[*Server]*node{}}
 	for _, other := range owners {
 		if other != d.owner {
-			s.found(Warn, "", "discover them with --owner "+other, "what the owner %s has here belongs to other files, and is in none of these", other)
+			s.found(Warn, "", "discover them with --owner "+other, "resources of the owner %s belong to other files and are not written", other)
 		}
 	}
 	d.name()

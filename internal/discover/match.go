@@ -167,10 +167,10 @@ func (s *Site) Cables() []Cable {
 		case sw.Strange != nil:
 			s.found(Error, sw.Host, "look at what it answers, and report it if it is as it should be: of its other cables only those are known that servers hear", "%s", sw.Strange.Error())
 		case len(sw.Neighbours) == 0:
-			s.found(Warn, sw.Host, "turn LLDP on there, and an LLDP agent on the servers", "it hears nobody with LLDP: of its cables only those are known that servers hear or its MAC table tells")
+			s.found(Warn, sw.Host, "turn LLDP on there, and an LLDP agent on the servers", "it has no LLDP neighbours: only cables reported by servers or its MAC table are known")
 		}
 		if sw.Unlearned != nil {
-			s.found(Warn, sw.Host, "permit that line to the user (weft doctor --privileges lists all), or look at what it answers: a port without LLDP may have a cable that is not told", "%s", sw.Unlearned.Error())
+			s.found(Warn, sw.Host, "permit that line for the login (weft doctor --privileges lists all), or check its output: cables of ports without LLDP may be missing", "%s", sw.Unlearned.Error())
 		}
 		heard := map[string][]Cable{}
 		var ports []string
@@ -269,7 +269,7 @@ func (s *Site) matchSwitch(e ends, c Cable, n switches.Neighbour) (Cable, bool) 
 	case system == "":
 		s.found(Warn, sw.Host, "name the machine with --hosts, or set its system name", "port %s hears a device without a name: port %q, chassis %q", n.Port, n.PortID, n.Chassis)
 	case len(peers) > 1:
-		s.found(Error, sw.Host, "give each switch a name of its own", "port %s hears %q, and %d switches are called so: the cable is not known", n.Port, n.System, len(peers))
+		s.found(Error, sw.Host, "give each switch a unique name", "port %s hears %q, and %d switches are called so: the cable is not known", n.Port, n.System, len(peers))
 	case len(peers) == 0:
 		who := stranger{sw, n.System}
 		if s.strange[who] == nil {

@@ -56,7 +56,7 @@ func TestCables(t *testing.T) {
 		},
 		"a switch that hears nobody": {
 			switches: []*Switch{nexus("leaf-a")},
-			findings: []string{"hears nobody with LLDP"},
+			findings: []string{"has no LLDP neighbours"},
 		},
 		"a neighbour without a name": {
 			switches: []*Switch{nexus("leaf-a", hears("Ethernet1/1", "", "7"))},
@@ -132,18 +132,18 @@ func TestCables(t *testing.T) {
 		"the address of a bond in the MAC table": {
 			switches: []*Switch{learns(nexus("leaf-a"), "Ethernet1/1", 1)},
 			servers:  []*Server{bonded("st1")},
-			findings: []string{"hears nobody with LLDP", "has learned 1 MAC addresses, of which 2 are those of NICs here"},
+			findings: []string{"has no LLDP neighbours", "has learned 1 MAC addresses, of which 2 are those of NICs here"},
 		},
 		"by the MAC table, where nobody is heard": {
 			switches: []*Switch{learns(nexus("leaf-a"), "Ethernet1/1", 1, 1)},
 			servers:  []*Server{st1},
 			cables:   []string{"leaf-a Ethernet1/1 st1 ens1f0 MAC table"},
-			findings: []string{"hears nobody with LLDP", "by the MAC table of the switch only"},
+			findings: []string{"has no LLDP neighbours", "by the MAC table of the switch only"},
 		},
 		"by a MAC table that is cut: who else is on the port is not known": {
 			switches: []*Switch{cutShort(learns(nexus("leaf-a"), "Ethernet1/1", 1))},
 			servers:  []*Server{st1},
-			findings: []string{"hears nobody with LLDP", "which MAC addresses it has learned is not known"},
+			findings: []string{"has no LLDP neighbours", "which MAC addresses it has learned is not known"},
 		},
 		"several addresses behind one port": {
 			switches: []*Switch{learns(nexus("leaf-a"), "Ethernet1/1", 1, 9)},

@@ -40,7 +40,7 @@ func TestBesideModule(t *testing.T) {
 	}
 	told := false
 	for _, f := range r.Findings {
-		told = told || strings.Contains(f.Text, "which stands in a module: nothing outside can refer to it")
+		told = told || strings.Contains(f.Text, "is in a module and cannot be referenced")
 	}
 	if !told {
 		t.Errorf("nobody is told of the fabric: %+v", r.Findings)

@@ -180,10 +180,10 @@ func netboxRead[T any](ctx context.Context, n *NetBox, at *url.URL) (*netboxPage
 	}
 	page := &netboxPage[T]{}
 	if err := json.Unmarshal(text, page); err != nil {
-		return nil, fmt.Errorf("what it answers is no page of a list: %w", err)
+		return nil, fmt.Errorf("its answer is not a page of a list: %w", err)
 	}
 	if page.Results == nil {
-		return nil, errors.New("what it answers is no page of a list: it has no results")
+		return nil, errors.New("its answer is not a page of a list: it has no results")
 	}
 	return page, nil
 }

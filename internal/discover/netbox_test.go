@@ -24,7 +24,7 @@ func TestNetBoxCables(t *testing.T) {
 		"no slash":     {"/api/dcim/devices", device, ports, "[{st1 ens1 leaf-a Eth1/1} {st1 ens2  } {cn1 ens2  7} {cn1 ens4  }]", ""},
 		"another list": {"/api/plugins/mine/", device, ports, "[]", "does not end with /api/dcim/devices/"},
 		"no id":        {"/api/dcim/devices/", `{"results":[{"name":"st1"}]}`, ports, "[]", "have no id"},
-		"a lie":        {"/api/dcim/devices/", device, `{"results":[{"name":{}}]}`, "[]", "no page of a list"},
+		"a lie":        {"/api/dcim/devices/", device, `{"results":[{"name":{}}]}`, "[]", "not a page of a list"},
 		"refused":      {"/api/dcim/devices/", device, "", "[]", "403"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,13 +62,13 @@ func TestNetBox(t *testing.T) {
 		"no name":        {map[string]string{"/d": `{"results":[{"name":null}]}`}, `error: "" is no host`},
 		"an option":      {map[string]string{"/d": `{"results":[{"name":"-oX"}]}`}, "error: is no host"},
 		"no results":     {map[string]string{"/d": `{"detail":"x"}`}, "error: it has no results"},
-		"a page of HTML": {map[string]string{"/d": `<html>`}, "error: no page of a list"},
+		"a page of HTML": {map[string]string{"/d": `<html>`}, "not a page of a list"},
 		"refused":        {nil, "error: it answers 403"},
 		"all of them":    {map[string]string{"/d": `{"count":2,"next":"HOST/d?offset=1","results":[{"name":"st1"}]}`, "/d?offset=1": `{"count":2,"results":[{"name":"cn1"}]}`}, "st1=st1 cn1=cn1"},
 		"ends early":     {map[string]string{"/d": `{"count":3,"next":"HOST/d?offset=1","results":[{"name":"st1"}]}`, "/d?offset=1": `{"count":3,"results":[{"name":"cn1"}]}`}, "error: ends after 2, and says that it has 3"},
 		"goes on empty":  {map[string]string{"/d": `{"next":"HOST/d?offset=1","results":[{"name":"st1"}]}`, "/d?offset=1": `{"next":"HOST/d?offset=2","results":[]}`}, "error: it would never end"},
-		"cut short":      {map[string]string{"/d": `{"results":[{"name":"st1"}`}, "error: no page of a list"},
-		"a list only":    {map[string]string{"/d": `[{"name":"st1"}]`}, "error: no page of a list"},
+		"cut short":      {map[string]string{"/d": `{"results":[{"name":"st1"}`}, "not a page of a list"},
+		"a list only":    {map[string]string{"/d": `[{"name":"st1"}]`}, "not a page of a list"},
 		"by http":        {map[string]string{"/d": `{"next":"PLAIN/d?offset=1","results":[{"name":"st1"}]}`, "/d?offset=1": `{"results":[]}`}, "st1=st1"},
 		"a redirection":  {map[string]string{"/d": "302 /d/"}, "error: and is not followed"},
 	} {

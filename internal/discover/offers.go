@@ -121,7 +121,7 @@ func (d *draft) standingTargets(exports []*export, paths []path, targets map[str
 					continue
 				}
 				lines, _ := d.namespace(x, ns, volumes)
-				d.into(insert{host: x.server.Host, grave: Error, what: fmt.Sprintf("namespace %d of %s stands there", ns.id, x.nqn), within: &is.target.Block, inner: &is.subsystem.Block, of: fmt.Sprintf("subsystem %q", is.subsystem.Name), lines: lines})
+				d.into(insert{host: x.server.Host, grave: Error, what: fmt.Sprintf("namespace %d of %s exists", ns.id, x.nqn), within: &is.target.Block, inner: &is.subsystem.Block, of: fmt.Sprintf("subsystem %q", is.subsystem.Name), lines: lines})
 			}
 		case x.server != nil && d.stands.sharing(x) != nil:
 			t := d.stands.sharing(x)

@@ -46,7 +46,7 @@ func (d *draft) others(known []*export) (list []*export) {
 				}
 			}
 			if len(x.portals) == 0 {
-				d.site.found(Warn, n.Host, "it has no port of RDMA or TCP: nobody reaches it over a fabric", "its kernel has the subsystem %s, which weft did not make: it is not written", e.NQN)
+				d.site.found(Warn, n.Host, "it has no RDMA or TCP port: no host can reach it over a fabric", "its kernel has the subsystem %s, which weft did not make: it is not written", e.NQN)
 				d.unmanaged = append(d.unmanaged, fmt.Sprintf("%s: subsystem %s, without a port", n.Host, e.NQN))
 				continue
 			}

@@ -62,12 +62,12 @@ func (d *draft) strange(nameless []*node, exports []*export, paths []path) (list
 		nqn := usualHostNQN(d.owner, n.origin.String())
 		switch {
 		case len(names) == 0:
-			d.site.found(Error, n.Host, "write its initiator by hand", "weft's probe stands there, and no target that was read lets it in")
+			d.site.found(Error, n.Host, "write its initiator by hand", "weft's probe is installed there, but no known target admits it")
 			continue
 		case len(names) == 1 && len(nameless) == 1:
 			nqn = names[0]
 		default:
-			d.site.found(Warn, n.Host, "write its hostnqn by hand, and take allow_hosts out where it then says no more than the initiators do", "weft's probe stands there, and which of the names %s it has is told by no device: it is written without one", strings.Join(names, ", "))
+			d.site.found(Warn, n.Host, "write its hostnqn by hand, and take allow_hosts out where it then says no more than the initiators do", "weft's probe is installed there, but devices do not report which of the names %s it uses: it is written without a name", strings.Join(names, ", "))
 		}
 		for _, x := range exports {
 			if len(unexplained(x, taken)) > 0 {

@@ -103,7 +103,7 @@ func (s *Site) Discover(ctx context.Context, o Options) (*Result, error) {
 			break
 		}
 		if o.Say != nil {
-			o.Say("the plan would change something: what it rests on is taken out, and the plan is made again")
+			o.Say("the plan is not empty: the causes are removed, and the plan is repeated")
 		}
 	}
 	r.Coverage, r.Keys, r.Passwords = d.coverage(r.Model), d.variables, d.secret
@@ -247,14 +247,14 @@ func (d *draft) unweave(l *leaf, id plan.ID, text string) bool {
 			return c.Switch == l.Switch && c.Port == id.Name || c.Peer == l.Switch && c.PeerPort == id.Name
 		})
 		if len(d.cables) < before {
-			d.site.found(Error, l.Host, "write the link by hand, or discover with --want, and weft plan shows the mending", "port %s is not as the fabric says, and its link is not written: %s", id.Name, text)
+			d.site.found(Error, l.Host, "write the link by hand, or use --want, and weft plan shows the repair", "port %s is not as the fabric says, and its link is not written: %s", id.Name, text)
 			return true
 		}
 	}
 	if l.fabric == nil || l.declared {
 		return false
 	}
-	d.site.found(Error, l.Host, "discover with --want, and weft plan shows the mending", "its classes are not as those of fabric %s, and it is written without fabric: %s", l.fabric.name, text)
+	d.site.found(Error, l.Host, "use --want, and weft plan shows the repair", "its classes are not as those of fabric %s, and it is written without fabric: %s", l.fabric.name, text)
 	l.fabric, l.plane = nil, ""
 	return true
 }
@@ -274,7 +274,7 @@ func (d *draft) undress(n *node, id plan.ID, text string) bool {
 			c.cidr = noAddress
 			return true
 		case id.Kind != "address" && c.fabric != nil:
-			d.site.found(Error, n.Host, "discover with --want, and weft plan shows the mending", "rnic %s is not as fabric %s says, and is written without fabric (%s): %s", c.label, c.fabric.name, id.Kind, text)
+			d.site.found(Error, n.Host, "use --want, and weft plan shows the repair", "rnic %s is not as fabric %s says, and is written without fabric (%s): %s", c.label, c.fabric.name, id.Kind, text)
 			c.fabric = nil
 			return true
 		}
@@ -289,7 +289,7 @@ func (d *draft) undress(n *node, id plan.ID, text string) bool {
 		c.fabric, c.cidr = nil, noAddress
 	}
 	if dressed && own {
-		d.site.found(Error, n.Host, "discover with --want, and weft plan shows the mending", "it is not as the fabric of its NICs asks (%s %s): %s", id.Kind, id.Name, text)
+		d.site.found(Error, n.Host, "use --want, and weft plan shows the repair", "it is not as the fabric of its NICs asks (%s %s): %s", id.Kind, id.Name, text)
 	} else if dressed {
 		d.site.found(Warn, n.Host, "discover with --want, and apply keeps them", "no boot entry of weft keeps the addresses and settings of its NICs: they are not written (%s %s)", id.Kind, id.Name)
 	}

@@ -60,9 +60,9 @@ func (d *draft) recorded() {
 			d.site.found(Info, m.Host, "enter it there", "the inventory has no cable at %s, which leads to %s", here.Interface, heard)
 		case r.PeerPort == "" || known && there == heard:
 		case known && cabled:
-			d.site.found(Warn, m.Host, "one of the two is wrong: what is heard is written; see what is plugged there", "the inventory has the cable of %s to %s, and it is heard to lead to %s", here.Interface, there, heard)
+			d.site.found(Warn, m.Host, "one of the two is wrong: discover writes the LLDP data; check the cable", "the inventory has the cable of %s to %s, and it is heard to lead to %s", here.Interface, there, heard)
 		case known:
-			d.site.found(Warn, m.Host, "see what is plugged there, and whether both ends speak LLDP; where it is right, write the link by hand", "the inventory has the cable of %s to %s, which nobody hears: it is not written", here.Interface, there)
+			d.site.found(Warn, m.Host, "see what is plugged there, and whether both ends speak LLDP; where it is right, write the link by hand", "the inventory has the cable of %s to %s, which LLDP does not confirm: it is not written", here.Interface, there)
 		case slices.Contains(written, here):
 			d.site.found(Info, m.Host, "if it belongs to the fabric, name that device with --seed (a switch) or --hosts (a server)", "the inventory has the cable of %s to port %q of %q, which is none of what was read: it is not compared", here.Interface, r.PeerPort, r.PeerDevice)
 		}

@@ -63,7 +63,7 @@ func (d *draft) weave() {
 // refer to these.
 func (d *draft) unreachable() {
 	tell := func(host string, f *fabric) {
-		d.site.found(Warn, host, "write it in that module, or give the fabric out of the module with an output", "it is of fabric %s, which stands in a module: nothing outside can refer to it, so it is written without fabric", f.name)
+		d.site.found(Warn, host, "write it in that module, or give the fabric out of the module with an output", "its fabric %s is in a module and cannot be referenced: it is written without fabric", f.name)
 	}
 	for _, l := range d.switches() {
 		if !l.declared && l.fabric != nil && l.fabric.hand {
@@ -171,7 +171,7 @@ func (d *draft) strangers(l *leaf) {
 			"%s. It is written without fabric", l.strange)
 		return
 	}
-	d.site.found(Info, l.Host, "give it a fabric when its policies are to be weft's", "no policies of weft stand on it: it is written without fabric")
+	d.site.found(Info, l.Host, "give it a fabric when its policies are to be weft's", "it has no policies of weft: it is written without fabric")
 }
 
 // complete fills a fabric with what its switches and NICs do.

@@ -29,7 +29,7 @@ func (c Copied) Hub() bool { return c.Owner == own }
 // the backup. Credentials are in it by their public keys; there are no secrets in it.
 func (s *Session) Backup(ctx context.Context, to string) ([]Copied, error) {
 	if there, err := os.ReadDir(to); err == nil && len(there) > 0 {
-		return nil, hint.Wrap(fmt.Errorf("%s is not empty", to), "a backup wants a folder of its own")
+		return nil, hint.Wrap(fmt.Errorf("%s is not empty", to), "a backup needs a new folder")
 	}
 	owners, err := s.owners(ctx)
 	if err != nil {

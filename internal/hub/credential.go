@@ -113,7 +113,7 @@ func (s *Session) Revoke(ctx context.Context, name string) ([]Effect, error) {
 	for {
 		e, err := mine.Get(ctx, key)
 		if gone(err) {
-			return nil, hint.Wrap(fmt.Errorf("nobody has a credential of the name %s", name), "weft hub credential lists them")
+			return nil, hint.Wrap(fmt.Errorf("no credential has the name %s", name), "weft hub credential lists them")
 		} else if err != nil {
 			return nil, err
 		}

@@ -93,7 +93,7 @@ func (f *Founding) begin() (names, ports []string, err error) {
 	if there, err := os.ReadDir(f.Dir); err != nil {
 		return nil, nil, err
 	} else if len(there) > 0 {
-		return nil, nil, hint.Wrap(fmt.Errorf("%s is not empty", f.Dir), "a hub wants a directory of its own")
+		return nil, nil, hint.Wrap(fmt.Errorf("%s is not empty", f.Dir), "a hub needs its own directory")
 	}
 	return names, ports, nil
 }

@@ -47,7 +47,7 @@ func (m *Member) Check() error {
 	case !slices.Contains([]Kind{Person, Pipeline, Worker}, m.Kind):
 		return fmt.Errorf("%q is no kind of credential: there are person, pipeline and worker", m.Kind)
 	case (m.Kind == Worker) != (m.Site != ""):
-		return errors.New("a worker has a site, and nobody else has one")
+		return errors.New("a worker needs a site; other kinds have none")
 	case strings.ContainsFunc(m.Site, bad):
 		return fmt.Errorf("%q is no name of a site", m.Site)
 	}

@@ -106,7 +106,7 @@ func restarted(before, after map[string]time.Time) []Judgement {
 			continue
 		}
 		out = append(out, Judgement{Validation: accounting, Metric: "restarts", Pair: server, Counted: true, Verdict: Inconclusive,
-			Why: fmt.Sprintf("weft-target was started again at %s, as its unit does when it has crashed: what hosts saw of that was not measured; there: journalctl -u weft-target",
+			Why: fmt.Sprintf("weft-target restarted at %s, which its unit does after a crash: the effect on hosts was not measured; on the server: journalctl -u weft-target",
 				after[server].Format(time.RFC3339))})
 	}
 	return out

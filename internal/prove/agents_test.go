@@ -38,7 +38,7 @@ func TestAgentStartedAgain(t *testing.T) {
 		for _, j := range res.Judgements {
 			if j.Metric == "restarts" {
 				servers = append(servers, j.Pair)
-				if j.Verdict != Inconclusive || !strings.Contains(j.Why, "started again at 2026-11-01T09:00:00Z") {
+				if j.Verdict != Inconclusive || !strings.Contains(j.Why, "restarted at 2026-11-01T09:00:00Z") {
 					t.Errorf("%+v", j)
 				}
 			}

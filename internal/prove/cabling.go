@@ -197,9 +197,9 @@ func (c *Cable) judge(heard []switches.Neighbour, err error, who []plugged, unkn
 		c.Verdict = Pass
 		c.Why = saysOtherwise(on[slices.Index(names, c.Wants)], lossless)
 	case unknown != "" && c.Stranger:
-		c.Why = "whose this is cannot be told: " + unknown
+		c.Why = "the device is unknown: " + unknown
 	case c.Stranger && slices.ContainsFunc(on, func(n switches.Neighbour) bool { return strings.TrimSpace(n.PortID) == "" }):
-		c.Why = "whose this is cannot be told: it does not say which port it is of"
+		c.Why = "the device is unknown: it does not report its port"
 	default:
 		c.Verdict, c.Why = Fail, "another end is plugged in there"
 	}

@@ -91,7 +91,7 @@ func TestCables(t *testing.T) {
 	}
 	unnamed := slices.Clone(good)
 	unnamed[0].PortID, unnamed[0].System = "", "x"
-	if c := ask("", unnamed...); c.Verdict != Inconclusive || !strings.Contains(c.Cables[0].Why, "does not say which port") {
+	if c := ask("", unnamed...); c.Verdict != Inconclusive || !strings.Contains(c.Cables[0].Why, "does not report its port") {
 		t.Errorf("%+v", c)
 	}
 	if c := ask(""); c.Verdict != Inconclusive {

@@ -147,7 +147,7 @@ func (c *Comparison) costs() (rdma, tcp []float64, why string) {
 }
 
 func uncostable(err error) string {
-	return "what reads cost cannot be told from what the machines do anyway: " + err.Error() + "; a longer runtime tells more"
+	return "the cost of reads cannot be separated from other load: " + err.Error() + "; use a longer runtime"
 }
 
 // orWhy is an interval, or why there is none, as a text.

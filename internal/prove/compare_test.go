@@ -304,7 +304,7 @@ func TestCompareCosts(t *testing.T) {
 	}{
 		"another load":      {func(b *bench) { b.other["t1"] = 6 }, "server.t1 was busy with other things for 6 %"},
 		"a machine is mute": {func(b *bench) { b.mute = "t1" }, "server.t1 does not say how busy it is"},
-		"nothing spent":     {func(b *bench) { b.costs["rdma"] = 0 }, "a longer runtime tells more"},
+		"nothing spent":     {func(b *bench) { b.costs["rdma"] = 0 }, "use a longer runtime"},
 	} {
 		b := newBench()
 		c.change(b)

@@ -184,7 +184,7 @@ func assert(m *inventory.Model, a inventory.Assert, seen inventory.Observed) (v 
 	}
 	text, diags := m.Evaluate(a.ErrorMessage, seen)
 	if diags.HasErrors() {
-		return Fail, "its message cannot be told: " + said(diags)
+		return Fail, "its message cannot be evaluated: " + said(diags)
 	}
 	if text.IsMarked() || text.IsNull() || !text.IsKnown() || text.Type() != cty.String {
 		return Fail, "its message cannot be shown"

@@ -147,7 +147,7 @@ func (j *Judgement) judge(res *Result, m *inventory.Metric, p countPlace) {
 		j.Why = fmt.Sprintf("it went back from %d to %d: it was cleared, or the device restarted", before.Value, after.Value)
 		return
 	case before.Off != after.Off:
-		j.Why = "what is counted there has changed meanwhile"
+		j.Why = "the set of counters there has changed meanwhile"
 		return
 	case after.Off != "":
 		j.Verdict, j.Why, j.Undeclared = NotMeasured, after.Off, !after.Untold

@@ -22,7 +22,7 @@ func mute(q *agent.Request, reply *agent.Reply) error {
 	if key == "" || said != "" {
 		return nil
 	}
-	return fmt.Errorf("%s (%s) was given a key for TLS and does not say that it has spoken TLS: what it has measured does not count; weft apply installs the one that belongs to this weft", agent.ProbeBin, reply.Version)
+	return fmt.Errorf("%s (%s) received a TLS key but does not report TLS: its results do not count; weft apply installs the matching version", agent.ProbeBin, reply.Version)
 }
 
 // encrypted judges what was measured of targets with tls = true: it passes only where

@@ -249,7 +249,7 @@ func (r *run) connected(ctx context.Context, c Cut, over <-chan loadEnd) error {
 	for {
 		st, err := r.status(ctx, c.Target.Server)
 		if err != nil {
-			return fmt.Errorf("ask %s whom it serves: %w", c.Target.Server.Addr, err)
+			return fmt.Errorf("query the connections of %s: %w", c.Target.Server.Addr, err)
 		}
 		portals := map[string]bool{}
 		for _, k := range st.Controllers {

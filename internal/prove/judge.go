@@ -142,7 +142,7 @@ func one(res *Result, v *inventory.Validation, m *inventory.Metric, row *Row) Ju
 	case kind.Added:
 		local := res.local(row)
 		if row.flow.target != nil && row.flow.target.Server == nil {
-			j.Verdict, j.Why = Inconclusive, "what an external target's storage takes by itself is not known to weft: limit p99 instead"
+			j.Verdict, j.Why = Inconclusive, "weft does not know the latency of an external target's storage: limit p99 instead"
 			return j
 		}
 		if local == nil || local.Why != "" || local.Samples < local.Wanted {

@@ -221,7 +221,7 @@ func (r *run) forbids(ctx context.Context, l loading) string {
 	case r.in.Hollow != nil && r.in.Hollow(f.target) != "":
 		return r.in.Hollow(f.target)
 	case l.Scratch != "" && !slices.Contains(r.in.MayWrite, l.Scratch):
-		return "it overwrites, and nobody has allowed that: weft verify --i-will-write '" + l.Scratch + "'"
+		return "it overwrites data and needs permission: weft verify --i-will-write '" + l.Scratch + "'"
 	}
 	l.Untried = false
 	if l.Scratch == "" {
@@ -241,7 +241,7 @@ func (r *run) occupied(ctx context.Context, f flow) string {
 	for _, nqn := range f.sub.AllowHosts {
 		i := known[nqn]
 		if i == nil {
-			return fmt.Sprintf("nothing was written: %s admits %s, which is no initiator of these files, and nobody can ask whether it uses the namespace", f.target.Addr, nqn)
+			return fmt.Sprintf("nothing was written: %s admits %s, which is not an initiator in these files, so its use of the namespace is unknown", f.target.Addr, nqn)
 		}
 		if asked[i.Server] {
 			continue
@@ -249,7 +249,7 @@ func (r *run) occupied(ctx context.Context, f flow) string {
 		asked[i.Server] = true
 		uses, err := r.uses(ctx, i.Server, f.ns.UUID)
 		if err != nil {
-			return fmt.Sprintf("nothing was written: whether %s uses the namespace cannot be told: %v", i.Server.Addr, err)
+			return fmt.Sprintf("nothing was written: the use of the namespace by %s is unknown: %v", i.Server.Addr, err)
 		}
 		if len(uses) > 0 {
 			return fmt.Sprintf("nothing was written: %s uses the namespace: %s", i.Server.Addr, strings.Join(uses, ", "))
@@ -261,7 +261,7 @@ func (r *run) occupied(ctx context.Context, f flow) string {
 // uses asks a server what it does with a namespace.
 func (r *run) uses(ctx context.Context, s *inventory.Server, uuid string) ([]string, error) {
 	if r.in.Uses == nil {
-		return nil, fmt.Errorf("nobody can ask it")
+		return nil, fmt.Errorf("it cannot be queried")
 	}
 	host, err := r.hosts.of(ctx, s)
 	if err != nil {

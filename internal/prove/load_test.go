@@ -224,10 +224,10 @@ func TestLoadWritesNothing(t *testing.T) {
 		"used": {func(_ *inventory.Model, h *mill) {
 			h.uses = map[string][]string{"i1 u7": {"/dev/nvme0n7 is mounted on /db"}}
 		}, scratch, "server.i1 uses the namespace: /dev/nvme0n7 is mounted on /db"},
-		"not known": {func(_ *inventory.Model, h *mill) { h.mute = "i1" }, scratch, "cannot be told: it is away"},
+		"not known": {func(_ *inventory.Model, h *mill) { h.mute = "i1" }, scratch, "is unknown: it is away"},
 		"a host unknown": {func(m *inventory.Model, _ *mill) {
 			m.Targets[0].Subsystems[0].AllowHosts = []string{"nqn:probe", "nqn:stranger"}
-		}, scratch, "admits nqn:stranger, which is no initiator of these files"},
+		}, scratch, "admits nqn:stranger, which is not an initiator in these files"},
 	} {
 		res, h := work(c.edit, c.allowed)
 		if len(h.asked) != 0 || res.Verdict == Pass {

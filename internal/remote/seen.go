@@ -68,7 +68,7 @@ func (s Seen) Of(look Look) Sight {
 	if sight, ok := s.sights[look.key()]; ok {
 		return sight
 	}
-	return Sight{Err: fmt.Errorf("%s was not looked at", look)}
+	return Sight{Err: fmt.Errorf("%s was not read", look)}
 }
 
 // Has reports whether all of the looks were taken.

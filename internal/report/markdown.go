@@ -107,7 +107,7 @@ func (r *Report) markdownRun(p *printer) {
 				gate = "recorded: " + gate
 			}
 			if n > 1 {
-				gate += fmt.Sprintf(" (%d times looked at)", n)
+				gate += fmt.Sprintf(" (%d samples)", n)
 			}
 		}
 		p.line("| %s | %s | %d | %s |", cell(ph.Name), ph.State, len(ph.Steps), gate)

@@ -217,7 +217,7 @@ func (p *page) Doing(s plan.PlannedStep) string {
 	}
 	text = append(text, slice.Map(s.Send, p.Scripts.named)...)
 	if len(s.Undo) > 0 {
-		text = append(text, "what would take it back:")
+		text = append(text, "to revert it:")
 	}
 	text = append(text, slice.Map(s.Undo, p.Scripts.named)...)
 	return strings.Join(text, "\n")

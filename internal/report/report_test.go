@@ -125,7 +125,7 @@ func TestFaces(t *testing.T) {
 	md := write(t, r.Markdown)
 	for _, want := range []string{"**SIMULATED**", "✗ fail", "| ✗ fail | latency.added_p99 | 1 of 2 pass | 90.0 µs | 30.0 µs |", "? inconclusive", "another `<pair>` \\| with a bar",
 		"| latency.added_p99 | 4 KiB reads | at most 30.0 µs, at most 10 % over the baseline | rollout.weft.hcl:24 |", "| plane-a | switch.leaf-a/port.Ethernet1/1 | 1 | traffic |", "9.4 | 18000 | 60000",
-		"| server.a | target.b | a | 4 KiB | rdma | 10.0 µs | 20.0 µs | 30.0 µs | 31234 | 9.4 ± 0 | 777 ± 0 |", "| tcp | not measured: nothing \\| is `<opened>` |", "what RDMA saves of processor time is not measured: tcp: nothing"} {
+		"| server.a | target.b | a | 4 KiB | rdma | 10.0 µs | 20.0 µs | 30.0 µs | 31234 | 9.4 ± 0 | 777 ± 0 |", "| tcp | not measured: nothing \\| is `<opened>` |", "processor time saved by RDMA: not measured: tcp: nothing"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("no %q in\n%s", want, md)
 		}

@@ -49,7 +49,7 @@ func (r *Report) NotMeasured() []Gap {
 	case m == nil:
 		all.add("latency", "nothing was read over the fabric", "")
 	case len(m.Result.Local) == 0:
-		all.add("the storage itself", "no read of it on its own server is part of the last measurement: what the fabric adds is not known", "")
+		all.add("the storage itself", "the last measurement has no local reads of its storage: the latency added by the fabric is unknown", "")
 	}
 	if len(r.compared()) == 0 {
 		all.add("RDMA beside TCP", "nothing was compared: weft verify --compare", "")
@@ -58,7 +58,7 @@ func (r *Report) NotMeasured() []Gap {
 		all.add("counters before and after", "devices were not asked twice what they count", "")
 	}
 	if r.Hardware == nil {
-		all.add("hardware", "nobody has asked devices what they are: weft facts", "")
+		all.add("hardware", "the hardware was not read: weft facts", "")
 	} else {
 		for _, d := range r.Hardware.Unasked {
 			all.add("hardware", "it was not asked, or did not answer: weft facts", d)

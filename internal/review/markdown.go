@@ -183,7 +183,7 @@ func (p *Plan) sections() []section {
 	}
 	add("Cannot be applied", [2]string{"refusal", "refusals"}, refused)
 	add("Not read", [2]string{"device", "devices"}, unread)
-	add("Not understood, or to be looked at", [2]string{"line", "lines"}, odd)
+	add("Not understood, or to be checked", [2]string{"line", "lines"}, odd)
 	list = append(list, p.phases()...)
 	add("Left alone", [2]string{"finding", "findings"}, alone)
 	if len(notes) > 0 {

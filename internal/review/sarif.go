@@ -245,6 +245,6 @@ func (l *Log) Plan(p *plan.Plan) {
 		l.add("plan/"+impact.String(), "a change with the impact "+impact.String(), "", level, message, s.ID.String(), s.Range)
 	}
 	for _, x := range p.Left {
-		l.add("plan/left-alone", "not as declared, and left alone", "", "note", x.Device+": "+x.Text, x.Device+"\x00"+x.ID.String()+"\x00"+x.Text, hcl.Range{})
+		l.add("plan/left-alone", "not as declared, and skipped", "", "note", x.Device+": "+x.Text, x.Device+"\x00"+x.ID.String()+"\x00"+x.Text, hcl.Range{})
 	}
 }

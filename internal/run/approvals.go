@@ -98,7 +98,7 @@ func (s *staged) wasApproved(ctx context.Context, p *rollout.Phase, accept strin
 func (s *staged) judged(ctx context.Context, p *rollout.Phase, c approve.Case) (who string, signed []string, err error) {
 	switch known := s.env.Signers; {
 	case known == nil:
-		return "", nil, errors.New("it must be signed, and nobody says here who may: --signers, or WEFT_SIGNERS")
+		return "", nil, errors.New("it must be signed, but no list of signers is configured here: --signers, or WEFT_SIGNERS")
 	case s.run.Signers != "" && s.run.Signers != known.Digest:
 		return "", nil, errors.New("the list of signers is not the one that the run began with")
 	}
@@ -109,7 +109,7 @@ func (s *staged) judged(ctx context.Context, p *rollout.Phase, c approve.Case) (
 	if slices.Contains(p.NotBy, "author") {
 		own, err := s.env.authors(s.plan)
 		if err != nil {
-			return "", nil, fmt.Errorf("its author may not approve it, and nobody says who that is: %w", err)
+			return "", nil, fmt.Errorf("its author may not approve it, and the author is unknown: %w", err)
 		}
 		c.Authors = slices.Concat(own, s.run.Authors)
 	}

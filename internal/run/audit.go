@@ -122,7 +122,7 @@ func VerifyAudit(lines [][]byte) (list []AuditEntry, last string, err error) {
 		case x.N != i+1:
 			return list, last, fmt.Errorf("after entry %d comes entry %d", i, x.N)
 		case x.Prev != last:
-			return list, last, fmt.Errorf("entry %d was written after another entry %d than stands there: one of the two was changed", x.N, i)
+			return list, last, fmt.Errorf("entry %d does not follow the stored entry %d: one of them was changed", x.N, i)
 		case i > 0 && x.Run != list[0].Run:
 			return list, last, fmt.Errorf("entry %d is of the run %s, and the first of %s", x.N, x.Run, list[0].Run)
 		}

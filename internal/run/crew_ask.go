@@ -95,7 +95,7 @@ func (c *crew) lead() (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.holding == nil || r.holding.lease == nil {
-		return "", because(Misused, hint.Wrap(errors.New("workers share a store with whoever leads a run, and there is none here"), "--store, or a store block in the files"))
+		return "", because(Misused, hint.Wrap(errors.New("workers and the leader of a run share a store, and none is configured here"), "--store, or a store block in the files"))
 	}
 	return r.holding.who, nil
 }

@@ -142,13 +142,13 @@ func (h *Holding) fresh() error {
 	h.mu.Unlock()
 	where := h.records.shared.Name
 	if errors.As(last, new(*store.LostError)) {
-		return because(Taken, hint.Wrap(fmt.Errorf("%w in %s: somebody else may be at work. Nothing more is begun here, and nothing is reverted for it", last, where), "see weft rollout status"))
+		return because(Taken, hint.Wrap(fmt.Errorf("%w in %s: another process may be active. This one starts no further step, and reverts nothing", last, where), "see weft rollout status"))
 	}
 	if last == nil {
 		last = errors.New("this process was stopped for too long")
 	}
 	return because(Waits, hint.Wrap(fmt.Errorf("waiting for the store %s: the lease could not be renewed for two thirds of its time, so nothing more is begun: %w", where, last),
-		"what was begun is finished; go on when the store answers: weft rollout resume, or the same order again"))
+		"the steps in progress are finished; continue when the store answers: weft rollout resume, or the same command"))
 }
 
 // fresh is that of this process's work, where it carries anything out.

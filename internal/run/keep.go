@@ -104,7 +104,7 @@ func (r *Record) saveHead(ctx context.Context) error {
 // refused says what kept a change of the run from being made.
 func (r *Record) refused(err error) error {
 	if raced(err) {
-		return because(Taken, hint.Wrap(fmt.Errorf("somebody else has changed run %s meanwhile, who goes on with it: %w", r.ID, err), "see weft rollout status"))
+		return because(Taken, hint.Wrap(fmt.Errorf("another process changed run %s meanwhile and continues it: %w", r.ID, err), "see weft rollout status"))
 	}
 	if err == nil {
 		return nil

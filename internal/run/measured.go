@@ -196,7 +196,7 @@ func (s *staged) keep(ctx context.Context, phase *rollout.PhaseRun, validations 
 		err = s.sampled(ctx, k)
 	}
 	if errors.As(err, new(*store.UnavailableError)) {
-		s.env.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "what was measured is not kept: " + err.Error()})
+		s.env.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "the results are not stored: " + err.Error()})
 		return nil
 	}
 	return err

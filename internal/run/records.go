@@ -131,7 +131,7 @@ func (r *Records) belongs(ctx context.Context, s store.Store) error {
 		}
 	}
 	if err == nil && e.Value != nil && !bytes.Equal(e.Value, text) {
-		return because(Misused, hint.Wrap(fmt.Errorf("%s keeps the runs of owner %s, and these files are of %s", r.shared.Name, e.Value, text), "each owner has a store of its own"))
+		return because(Misused, hint.Wrap(fmt.Errorf("%s keeps the runs of owner %s, and these files are of %s", r.shared.Name, e.Value, text), "each owner has its own store"))
 	}
 	return err
 }

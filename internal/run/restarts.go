@@ -91,7 +91,7 @@ func (r *Restarts) Roll(ctx context.Context, host string, again, anew bool, back
 	}
 	if err := r.waits(late, host, "leave maintenance mode", func() error { return out.fill(late) }); err != nil {
 		if out.by != "itself" {
-			err = hint.Wrap(err, "see whether %s answers; until it has %s leave maintenance mode, or somebody does that by hand, nothing runs there", out.by, host)
+			err = hint.Wrap(err, "check whether %s answers; until %s ends its maintenance mode, or you do so manually, no workload runs there", out.by, host)
 		}
 		return &RestartError{Started, out.by, fmt.Errorf("%s: %w", host, err)}
 	}

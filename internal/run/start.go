@@ -145,7 +145,7 @@ func Continue(ctx context.Context, e *Env, rec *Record, o Order) error {
 	}
 	goesOn := "it goes on with the plan that was approved"
 	if r.State == rollout.Reversing {
-		goesOn = "what it did is reverted; it was approved"
+		goesOn = "its changes are reverted; it was approved"
 	}
 	e.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: fmt.Sprintf("%s was interrupted: %s %s", s.spec.Name, goesOn, r.Begun.Format("2006-01-02 15:04 MST"))})
 	return s.advance(ctx, false)
@@ -196,7 +196,7 @@ func (e *Env) apply(ctx context.Context, s *Site, made *plan.Plan) error {
 	case err != nil && res.Paused() && e.Records.fresh() != nil:
 		return e.Records.fresh()
 	case err != nil && res.Paused():
-		return hint.Wrap(because(Stopped, err), "what was begun is done or as it was; weft apply goes on with the rest")
+		return hint.Wrap(because(Stopped, err), "devices in progress are finished or reverted; weft apply continues with the rest")
 	case err != nil:
 		return ended(res, err)
 	case made.Destroy || partial(made):

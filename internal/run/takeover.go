@@ -98,7 +98,7 @@ func revertible(in *plan.Input, run string, devices []string) string {
 	if unknown != nil {
 		text += "; a switch keeps no ledger, so nothing is known of what the run found on " + strings.Join(unknown, ", ")
 	}
-	return strings.TrimPrefix(text, "; ") + ". weft cannot roll that run back: its steps stand in its record only, and a rollback from here leads to what it has left. To go back, declare what was there before and apply that"
+	return strings.TrimPrefix(text, "; ") + ". weft cannot roll that run back, because its steps are in its record only; a rollback from here restores the state that it left. To go further back, declare the previous state and apply it"
 }
 
 // Taking reports whether a run is being taken over.
@@ -125,7 +125,7 @@ func (r *Records) succeed(ctx context.Context, in *plan.Input, now *Marking) err
 	if err != nil {
 		return r.trouble(fmt.Errorf("record that run %s is abandoned: %w", r.taken.Mark.Run, err))
 	}
-	emit(in, plan.Event{Type: plan.EventNote, Level: "warn", Message: "run " + r.taken.Mark.Run + " is abandoned: whoever has its record is told so"})
+	emit(in, plan.Event{Type: plan.EventNote, Level: "warn", Message: "run " + r.taken.Mark.Run + " is abandoned; a weft with its record will report that"})
 	r.taken = nil
 	return nil
 }

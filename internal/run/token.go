@@ -20,17 +20,17 @@ func (r *Records) stands(token string) string {
 	epoch, _, _ := strings.Cut(token, ".")
 	there, err := strconv.ParseUint(epoch, 10, 64)
 	if err != nil {
-		return fmt.Sprintf("the token that stands there cannot be read: it is %s. An apply will be refused; weft unlock --force takes it away", token)
+		return fmt.Sprintf("the fencing token there cannot be read: it is %s. An apply will be refused; weft unlock --force removes it", token)
 	}
 	mine := r.epoch()
 	switch {
 	case mine == 0 || mine == there: // nobody knows, or it is this store's
 		return ""
 	case mine < there:
-		return fmt.Sprintf("the token %s stands there, which another store has given since %s was made (its epoch is %d): an apply will be refused, unless weft unlock --force takes it away",
+		return fmt.Sprintf("another store set the fencing token %s there after %s was created (its epoch is %d): an apply will be refused unless weft unlock --force removes the token",
 			token, r.shared.Name, mine)
 	}
-	return fmt.Sprintf("the token %s stands there, which another store has given, or this one before it was put back: an apply with %s takes its place", token, r.shared.Name)
+	return fmt.Sprintf("another store, or this one before it was restored, set the fencing token %s there: an apply with %s replaces it", token, r.shared.Name)
 }
 
 // epoch is that of the store; 0: it does not answer. It is asked once.

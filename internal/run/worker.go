@@ -96,7 +96,7 @@ func (w *Worker) came(ctx context.Context) error {
 	case err != nil || h == nil || h.State == rollout.Passed || h.State == rollout.Aborted:
 		return err
 	case h.State.Underway():
-		return because(Waits, hint.Wrap(fmt.Errorf("run %s was cut off, and nobody leads it", h.ID), "weft worker --lead, or weft rollout step %s", h.ID))
+		return because(Waits, hint.Wrap(fmt.Errorf("run %s was interrupted and has no leader", h.ID), "weft worker --lead, or weft rollout step %s", h.ID))
 	}
 	return ended(nil, hint.Wrap(&rollout.Stop{State: h.State, Why: fmt.Sprintf("run %s is %s: %s", h.ID, h.State, h.Why)}, "weft rollout status %s", h.ID))
 }
@@ -170,7 +170,7 @@ func (w *Worker) back(ctx context.Context, t *task, held *Holding) error {
 			now, failed := w.Env.Records.task(ctx, w.Env.Simulated, w.Site)
 			led, unknown := w.Env.Records.leads(ctx, w.Env.Simulated, t.Lead)
 			if err = errors.Join(failed, unknown); err == nil && (now == nil || now.ID != t.ID || !led) {
-				return because(Taken, fmt.Errorf("nobody waits any more for what %s has asked for: what was begun is finished, and nothing more is begun", t.Lead))
+				return because(Taken, fmt.Errorf("%s no longer waits for its request: steps in progress are finished, and no others start", t.Lead))
 			}
 			if err == nil {
 				return nil

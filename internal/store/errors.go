@@ -64,7 +64,7 @@ type LostError struct {
 
 func (e *LostError) Error() string {
 	if e.By == "" {
-		return fmt.Sprintf("the lease of %s is lost, and nobody has it", e.Key)
+		return fmt.Sprintf("the lease of %s is lost and has no holder", e.Key)
 	}
 	return fmt.Sprintf("the lease of %s is lost to %s", e.Key, e.By)
 }
@@ -76,7 +76,7 @@ type GapError struct {
 }
 
 func (e *GapError) Error() string {
-	return fmt.Sprintf("changes after revision %d cannot be told: %s", e.From, e.Why)
+	return fmt.Sprintf("changes after revision %d cannot be reported: %s", e.From, e.Why)
 }
 
 // A CorruptError is something in the store that is not what was put there.

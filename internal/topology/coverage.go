@@ -135,7 +135,7 @@ func (c *covering) plane(plane *inventory.Plane, from []*inventory.Server, far [
 	var rest []*inventory.RNIC
 	for _, p := range far {
 		if p.rnic == nil {
-			c.gaps[Gap{At: p.target.Addr, Why: "it is external: what its ports do is not read", External: true}] += len(near)
+			c.gaps[Gap{At: p.target.Addr, Why: "it is external: its ports are not read", External: true}] += len(near)
 			continue
 		}
 		rest = append(rest, p.rnic)

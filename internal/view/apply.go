@@ -36,7 +36,7 @@ func Applied(w io.Writer, p *plan.Plan, r *plan.Result, s Style, took time.Durat
 
 // moved shows what changed under a plan.
 func moved(w io.Writer, list []plan.Moved, s Style) {
-	fmt.Fprintf(w, "%s\n", s.dress(bold, "What changed under the plan"))
+	fmt.Fprintf(w, "%s\n", s.dress(bold, "Changes since the plan"))
 	for i, m := range list {
 		if i == mostShown && len(list) > mostShown+1 {
 			fmt.Fprintf(w, "  and %d more; --json has all\n", len(list)-i)

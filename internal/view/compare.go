@@ -100,7 +100,7 @@ func Compares(c *prove.Comparison) []string {
 	if i, why := c.Saved(); why == "" {
 		out = append(out, fmt.Sprintf("RDMA saves %s of the processor time of both ends%s", Value(prove.Judgement{Unit: string(metric.Share)}, i.Value), between(i, string(metric.Share))))
 	} else {
-		out = append(out, "what RDMA saves of processor time is "+string(prove.NotMeasured)+": "+why)
+		out = append(out, "processor time saved by RDMA: "+string(prove.NotMeasured)+": "+why)
 	}
 	return out
 }

@@ -153,7 +153,7 @@ func (g *group) ledger(w io.Writer, o Options) {
 		what := devices + " will remember which devices are ours"
 		switch {
 		case c.Path == "revert":
-			what = "what an apply that did not end changed is proven and kept on " + devices
+			what = "changes of an interrupted apply are verified and kept on " + devices
 		case c.Path == "lease":
 			what = fmt.Sprintf("a lease is removed from %s: %s", devices, c.Before)
 		case c.Path == "uploads":
@@ -163,7 +163,7 @@ func (g *group) ledger(w io.Writer, o Options) {
 		case c.Path == "adopted":
 			what = fmt.Sprintf("no longer declared, and left as it was found: %s on %s", c.Before, devices)
 		case c.Path != "devices":
-			what = "what weft did is forgotten on " + devices
+			what = "the records of weft are dropped on " + devices
 		case c.Before != "" && c.After != "":
 			what = fmt.Sprintf("%s will remember %s instead of %s as ours", devices, c.After, c.Before)
 		case c.Before != "":

@@ -29,7 +29,7 @@ func Rehearsed(w io.Writer, s Style, twin, applied string, unjudged, missing []s
 		fmt.Fprintf(w, "  · %s: no verdict here\n", strings.Join(unjudged, ", "))
 	}
 	for _, hidden := range append(kernels(real),
-		"what is on the devices today: the twin began in factory state",
+		"the current state of devices: the rehearsal began in factory state",
 		"real switches: their capacity, their version's own behaviour, how long they take",
 		"cables, optics, firmware, and every figure of latency and throughput",
 		"approvals, windows and soaks, which were not waited for") {

@@ -200,7 +200,7 @@ func table(s remote.Seen, l remote.Look, err *error) []row {
 func one(s remote.Seen, l remote.Look, err *error) row {
 	list := table(s, l, err)
 	if len(list) != 1 {
-		fail(err, "%s: %d structures stand in place of one", command(l), len(list))
+		fail(err, "%s: %d structures in place of one", command(l), len(list))
 		return row{of: command(l), err: err}
 	}
 	return list[0]

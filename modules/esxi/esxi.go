@@ -71,7 +71,7 @@ func parseWho(s remote.Seen) (id plan.Identity) {
 	if v, err := answer(s, uuidLook()); err == nil {
 		id.MachineID = strings.ToLower(strings.ReplaceAll(v.text, "-", ""))
 	} else {
-		id.Warnings = append(id.Warnings, "who the host is cannot be read: "+err.Error())
+		id.Warnings = append(id.Warnings, "the identity of the host cannot be read: "+err.Error())
 	}
 	var err error
 	id.System = release(one(s, versionLook(), &err))

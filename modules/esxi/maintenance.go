@@ -62,7 +62,7 @@ func standing(seen remote.Seen, mode string) (_ *host.Standing, err error) {
 	}
 	s.Note = &host.Emptying{}
 	if err := json.Unmarshal([]byte(text), s.Note); err != nil {
-		return nil, hint.Wrap(fmt.Errorf("%s: %w", noteFile, err), "it is damaged: see whether somebody needs the host in maintenance mode, and remove the file")
+		return nil, hint.Wrap(fmt.Errorf("%s: %w", noteFile, err), "it is damaged: check whether an operator needs the host in maintenance mode, and remove the file")
 	}
 	entered := textOf(seen, enteredLook())
 	s.Noted, s.Same, s.Once = entered != "", entered != "" && entered == s.Said, once(log, s.Note.Before)

@@ -30,7 +30,7 @@ func empty(ctx context.Context, t host.Transport) error {
 	}
 	names := slice.Map(table(seen, runningLook(), &err), func(r row) string { return r.text("DisplayName") })
 	if err == nil && len(names) > 0 {
-		err = hint.Wrap(fmt.Errorf("%s runs there, and nobody moves it: no vCenter of the files has this host", strings.Join(names, ", ")), "move or shut down what runs there")
+		err = hint.Wrap(fmt.Errorf("%s runs there and cannot be moved: no vCenter in the files has this host", strings.Join(names, ", ")), "move or shut down what runs there")
 	}
 	if err == nil {
 		_, err = t.Run(ctx, script(enterScript, "itself", enteredFile, vobLog, noteFile))

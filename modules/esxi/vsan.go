@@ -48,7 +48,7 @@ func (v *VSANNetwork) Parse(s remote.Seen) (*VSANNetwork, error) {
 	case err != nil || !there || len(carries) == 0:
 		return nil, err
 	case !slices.Equal(carries, []string{"vsan"}):
-		return nil, hint.Wrap(fmt.Errorf("%s carries %s: esxcli vsan network list", v.VMKernel, strings.Join(carries, ", ")), "weft keeps ports for vSAN alone: give it one of its own")
+		return nil, hint.Wrap(fmt.Errorf("%s carries %s: esxcli vsan network list", v.VMKernel, strings.Join(carries, ", ")), "weft uses separate ports for vSAN: add a port for it")
 	}
 	return &VSANNetwork{VMKernel: v.VMKernel, cluster: clustered(s)}, nil
 }

@@ -70,7 +70,7 @@ func parseXML(text []byte) (value, error) {
 // inRoot is the value of a document.
 func (e element) inRoot() (v value, err error) {
 	if len(e.Inner) != 1 || e.Inner[0].XMLName.Local != "root" || strings.TrimSpace(e.Text) != "" {
-		return v, fmt.Errorf("%d elements stand in place of <root>", len(e.Inner))
+		return v, fmt.Errorf("%d elements in place of <root>", len(e.Inner))
 	}
 	return e.Inner[0].only("it", deepest)
 }
@@ -90,10 +90,10 @@ func (e element) only(what string, depth int) (v value, err error) {
 // values are those in an element, which has no text beside them.
 func (e element) values(depth int) (list []value, err error) {
 	if text := strings.TrimSpace(e.Text); text != "" {
-		return nil, fmt.Errorf("text stands beside elements: %.40q", text)
+		return nil, fmt.Errorf("text next to elements: %.40q", text)
 	}
 	if depth == 0 {
-		return nil, errors.New("too many elements stand in one another")
+		return nil, errors.New("XML nested too deeply")
 	}
 	for _, in := range e.Inner {
 		v := value{kind: in.XMLName.Local}
@@ -103,10 +103,10 @@ func (e element) values(depth int) (list []value, err error) {
 		case "list":
 			v.items, err = in.values(depth - 1)
 		case "field", "root", "output":
-			err = fmt.Errorf("<%s> stands in a wrong place", v.kind)
+			err = fmt.Errorf("<%s> is in the wrong place", v.kind)
 		default:
 			if v.text = strings.TrimSpace(in.Text); len(in.Inner) > 0 {
-				err = fmt.Errorf("<%s> stands in a text", in.Inner[0].XMLName.Local)
+				err = fmt.Errorf("<%s> is inside text", in.Inner[0].XMLName.Local)
 			}
 		}
 		if err != nil {
@@ -120,11 +120,11 @@ func (e element) values(depth int) (list []value, err error) {
 // fields are those of a structure.
 func (e element) fields(depth int) (list []field, err error) {
 	if text := strings.TrimSpace(e.Text); text != "" {
-		return nil, fmt.Errorf("text stands beside fields: %.40q", text)
+		return nil, fmt.Errorf("text next to fields: %.40q", text)
 	}
 	for _, in := range e.Inner {
 		if in.XMLName.Local != "field" {
-			return nil, fmt.Errorf("<%s> stands in place of a field", in.XMLName.Local)
+			return nil, fmt.Errorf("<%s> found in place of a field", in.XMLName.Local)
 		}
 		v, err := in.only("the field "+in.Name, depth)
 		if err != nil {
@@ -161,7 +161,7 @@ func rowsOf(v value, of string, err *error) (list []row) {
 	}
 	for _, item := range items {
 		if item.kind != "structure" {
-			fail(err, "%s: a list of %s stands in place of structures", of, item.kind)
+			fail(err, "%s: a list of %s in place of structures", of, item.kind)
 			return nil
 		}
 		list = append(list, row{item, of, err})

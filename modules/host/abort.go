@@ -90,7 +90,7 @@ func (d *Machine) redial(ctx context.Context) error {
 			return nil
 		}
 		if !errors.As(err, new(*remote.UnreachableError)) || ctx.Err() != nil || time.Now().After(deadline) {
-			return hint.Wrap(fmt.Errorf("log in again: %w", err), "when the server is back, apply again: what was begun is in its ledger")
+			return hint.Wrap(fmt.Errorf("log in again: %w", err), "when the server is back, apply again: its ledger has the unfinished change")
 		}
 		wait.For(ctx, time.Second)
 	}

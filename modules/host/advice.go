@@ -28,7 +28,7 @@ func explained(ctx context.Context, h remote.Host, r Thing, err error) error {
 		return err
 	}
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return hint.Wrap(err, "it was ended: what needs longer gets it from command_timeout in the server's connection")
+		return hint.Wrap(err, "it timed out: raise command_timeout in the server's connection")
 	}
 	if why := r.why(); why != nil {
 		said := hear(ctx, h, why)

@@ -12,7 +12,7 @@ import (
 
 // past is the refusal of a machine on which a token stands that is not this run's.
 func (d *Machine) past(mine claim.Token, stands string) error {
-	what := fmt.Sprintf("the token %s stands there, and this run has the lower one %s: another run of the store has been there since", stands, mine)
+	what := fmt.Sprintf("the server has the fencing token %s, and this run the lower one %s: another run of the store changed the server since", stands, mine)
 	advice := "see weft rollout status whose run it is"
 	if mine.None() {
 		what = fmt.Sprintf("it belongs to runs that are kept in a store, the last with the token %s, and this one is not", stands)

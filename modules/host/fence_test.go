@@ -143,7 +143,7 @@ func TestTokenStands(t *testing.T) {
 		mine claim.Token
 		want string
 	}{
-		{claim.Token{Epoch: 1, Revision: 5}, "the token 1.9 stands there, and this run has the lower one 1.5"},
+		{claim.Token{Epoch: 1, Revision: 5}, "the server has the fencing token 1.9, and this run the lower one 1.5"},
 		{claim.Token{}, "it belongs to runs that are kept in a store, the last with the token 1.9, and this one is not"},
 	} {
 		d, state, _, stands, asked := fencedMachine(t, c.mine)

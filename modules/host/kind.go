@@ -284,12 +284,12 @@ func (k *Kind[T]) restore(dev *Machine, e plan.Entry) (Thing, error) {
 func states[T any](e plan.Entry) (applied, former *T, err error) {
 	if e.Applied != nil {
 		if err = json.Unmarshal(e.Applied, &applied); err != nil {
-			return nil, nil, fmt.Errorf("what was applied: %w", err)
+			return nil, nil, fmt.Errorf("applied state: %w", err)
 		}
 	}
 	if e.Former != nil {
 		if err = json.Unmarshal(e.Former, &former); err != nil {
-			return nil, nil, fmt.Errorf("what was there before: %w", err)
+			return nil, nil, fmt.Errorf("previous state: %w", err)
 		}
 	}
 	return applied, former, nil

@@ -202,7 +202,7 @@ func (d *Machine) remember(seen remote.Seen, id *plan.Identity) error {
 	d.rename(&d.ledgers.own)
 	if os := d.ledgers.own.OS; os != "" && os != d.os.Name {
 		d.ledgers.unknown = hint.Wrap(fmt.Errorf("the ledger %s is that of os = %q: nothing on this server is changed", d.ledgerPlace(), os),
-			"if it runs another system now, remove the ledger there: what weft did before is gone")
+			"if it runs another system now, remove the ledger there: earlier changes of weft no longer exist")
 	}
 	if d.os.Guard != nil {
 		armed, err := d.os.Guard.Armed(seen)

@@ -63,11 +63,11 @@ func (s *Standing) Whose(owner string, me claim.Holder) error {
 	}
 	switch {
 	case s.Note == nil:
-		return hint.Wrap(errors.New("it is in maintenance mode: somebody else has put it there"), "when that is over: %s", s.End)
+		return hint.Wrap(errors.New("it is in maintenance mode, which weft did not start"), "when that is over: %s", s.End)
 	case !s.Noted:
-		return hint.Wrap(fmt.Errorf("it is in maintenance mode, and whether by the weft of %s that has ended is not known: that did not come to note it", s.Note.By.Who), "when nobody needs it: %s", s.End)
+		return hint.Wrap(fmt.Errorf("it is in maintenance mode, and whether by the weft of %s that has ended is not known: that did not come to note it", s.Note.By.Who), "if it is not needed: %s", s.End)
 	case !s.Same:
-		return hint.Wrap(fmt.Errorf("it is in maintenance mode: somebody else has put it there, after the weft of %s that has ended had. Its log: %s", s.Note.By.Who, s.Said), "when that is over: %s", s.End)
+		return hint.Wrap(fmt.Errorf("it is in maintenance mode, started by another user after the weft of %s, which has ended. Its log: %s", s.Note.By.Who, s.Said), "when that is over: %s", s.End)
 	}
 	return nil
 }

@@ -29,8 +29,8 @@ func TestWhose(t *testing.T) {
 		"by one that lives":                   {Standing{Empty: true, Now: 5, Note: by(alive, 100), Noted: true, Same: true}, "the weft of bob@ws restarts it, for another 1m35s at most"},
 		"by one elsewhere":                    {Standing{Empty: true, Now: 5, Note: by(elsewhere, 100), Noted: true, Same: true}, "the weft of ann@ws restarts it"},
 		"by another owner":                    {Standing{Empty: true, Now: 100, Note: &Emptying{Owner: "p", By: dead}, Noted: true, Same: true}, "a weft of the owner p has noted"},
-		"by a person":                         {Standing{Empty: true}, "it is in maintenance mode: somebody else has put it there"},
-		"by a person, after weft":             {Standing{Empty: true, Note: by(dead, 100), Noted: true, Said: "LINE"}, "somebody else has put it there, after the weft of ann@ws that has ended had. Its log: LINE"},
+		"by a person":                         {Standing{Empty: true}, "it is in maintenance mode, which weft did not start"},
+		"by a person, after weft":             {Standing{Empty: true, Note: by(dead, 100), Noted: true, Said: "LINE"}, "started by another user after the weft of ann@ws, which has ended. Its log: LINE"},
 		"before that was noted":               {Standing{Empty: true, Note: by(dead, 100)}, "by the weft of ann@ws that has ended is not known"},
 	} {
 		err := test.s.Whose("o", me)

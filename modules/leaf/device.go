@@ -234,7 +234,7 @@ func (d *Device) Commit(ctx context.Context) error {
 		}
 		if is, was := have.Facts.Serial, d.before.Facts.Serial; is != was {
 			return hint.Wrap(fmt.Errorf("another switch answers: serial is %q, before it was %q", is, was),
-				"does the name of the switch lead to more than one? give each a name of its own")
+				"the name of the switch may lead to several switches: give each a unique name")
 		}
 		for _, s := range d.steps {
 			if left := s.Resource.Diff(&have); !isRelics(s) && (left.Err != nil || len(left.Send) > 0) {

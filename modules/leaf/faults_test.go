@@ -273,7 +273,7 @@ func TestSwitchSomebodyElsesDelay(t *testing.T) {
 			if outcome := l.ends(before, planned, res, err); (outcome == plan.DeviceChanged) != (refused == nil) {
 				t.Errorf("%s: %v", outcome, err)
 			}
-			if !strings.Contains(l.heard(), "what others change until then goes too") {
+			if !strings.Contains(l.heard(), "changes by other users until then are lost as well") {
 				t.Errorf("it says %q", l.heard())
 			}
 		})

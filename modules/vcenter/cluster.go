@@ -193,7 +193,7 @@ func (n vsanNIC) lacks() (list []string) {
 	r := n.RDMAInfo
 	switch {
 	case r == nil:
-		return []string{"vCenter tells nothing of its RDMA"}
+		return []string{"vCenter does not report its RDMA"}
 	case !r.Capable:
 		return []string{"it has no RDMA"}
 	}

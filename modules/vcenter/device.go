@@ -200,7 +200,7 @@ func (d *Device) Abort(ctx context.Context) (err error) {
 		return nil
 	}
 	if d.lost && len(d.undo) > 0 {
-		return errors.New("its lease is another's by now: what was done is not undone under their hands")
+		return errors.New("another process holds its lease now: the changes are not reverted")
 	}
 	if err := d.again(ctx); err != nil {
 		return err

@@ -151,7 +151,7 @@ func (d *Device) renew(ctx context.Context) error {
 		return err
 	case there == nil:
 		d.lease, d.lost = nil, true
-		return hint.Wrap(&plan.HeldError{Device: d.name, Past: "somebody has taken its lease away: weft unlock --force"}, "see with weft plan what is there now")
+		return hint.Wrap(&plan.HeldError{Device: d.name, Past: "its lease was removed with weft unlock --force"}, "see with weft plan what is there now")
 	case !there.same(d.lease):
 		d.lease, d.lost = nil, true
 		return claim.Refused(d.name, there.describe(), there.Until.Sub(now))

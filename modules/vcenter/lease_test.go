@@ -76,7 +76,7 @@ func TestLeaseEnds(t *testing.T) {
 	if err := l.Break(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := ann.renew(t.Context()); !errors.As(err, new(*plan.HeldError)) || !strings.Contains(err.Error(), "taken its lease away") {
+	if err := ann.renew(t.Context()); !errors.As(err, new(*plan.HeldError)) || !strings.Contains(err.Error(), "its lease was removed") {
 		t.Fatal(err)
 	}
 	if err := bob.Begin(t.Context(), nil); err != nil {
@@ -86,7 +86,7 @@ func TestLeaseEnds(t *testing.T) {
 		t.Error("the lease of bob was broken for that of ann")
 	}
 	ann.undo = []op{{text: "something", do: func(context.Context, *client) error { t.Error("it was undone"); return nil }}}
-	if err := ann.Abort(t.Context()); err == nil || !strings.Contains(err.Error(), "not undone under their hands") {
+	if err := ann.Abort(t.Context()); err == nil || !strings.Contains(err.Error(), "the changes are not reverted") {
 		t.Error(err)
 	}
 

@@ -35,7 +35,7 @@ func (d *Device) Empty(ctx context.Context, host string, begun func(task string)
 		return err
 	}
 	if h.Runtime.InMaintenanceMode {
-		return hint.Wrap(fmt.Errorf("%s is in maintenance mode already: somebody else has put it there", host), "when that is over, let it leave that in vCenter")
+		return hint.Wrap(fmt.Errorf("%s is already in maintenance mode, which weft did not start", host), "when that is over, let it leave that in vCenter")
 	}
 	drs, vsan, err := d.client.moves(ctx, h.Parent)
 	if err != nil {
@@ -46,7 +46,7 @@ func (d *Device) Empty(ctx context.Context, host string, begun func(task string)
 		return err
 	}
 	if len(running) > 0 && !drs {
-		return hint.Wrap(fmt.Errorf("%s runs on %s, and nobody moves it: DRS of its cluster is not fully automated", strings.Join(running, ", "), host), "move or shut down what runs there, or have DRS do it")
+		return hint.Wrap(fmt.Errorf("%s runs on %s and is not moved: DRS of its cluster is not fully automated", strings.Join(running, ", "), host), "move or shut down what runs there, or have DRS do it")
 	}
 	req := types.EnterMaintenanceMode_Task{This: ref, Timeout: int32(emptyTime.Seconds())}
 	if vsan {

@@ -21,7 +21,7 @@ func TestMaintenance(t *testing.T) {
 		refused string
 	}{
 		{"nothing runs", false, false, ""},
-		{"nobody moves it", false, true, "hpc1 runs on esx1.example.net, and nobody moves it: DRS of its cluster is not fully automated"},
+		{"nobody moves it", false, true, "hpc1 runs on esx1.example.net and is not moved: DRS of its cluster is not fully automated"},
 		{"DRS moves it", true, true, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestMaintenance(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := d.Empty(ctx, host, begun); err == nil || !strings.Contains(err.Error(), "is in maintenance mode already") {
+			if err := d.Empty(ctx, host, begun); err == nil || !strings.Contains(err.Error(), "is already in maintenance mode") {
 				t.Errorf("again: %v", err)
 			}
 			if done, err := d.Await(ctx, task); err != nil || !done {

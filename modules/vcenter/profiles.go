@@ -37,7 +37,7 @@ func (d *Device) profiled(ctx context.Context) (list []string, err error) {
 		}
 		for _, p := range profiles {
 			if slices.Contains(p.Entity, h.ref) {
-				list = append(list, h.name+" has the host profile "+p.Name+": whoever remediates with it puts back what the profile owns, and weft sets it again; take switches and ports of weft's out of the profile")
+				list = append(list, h.name+" has the host profile "+p.Name+": a remediation restores the values of the profile, and weft changes them again; remove switches and ports that weft manages from the profile")
 			}
 		}
 	}

@@ -101,7 +101,7 @@ func (s state) foreign(what string, n note) error {
 		return nil
 	case n.owner == "":
 		return hint.Wrap(fmt.Errorf("there is %s already, which weft has not made: its custom attribute %q is empty", what, mark),
-			"give the block a path of its own; weft takes over no distributed switch")
+			"use another path for the block; weft does not adopt distributed switches")
 	}
 	return fmt.Errorf("%s belongs to the owner %s, says its custom attribute %q", what, n.owner, mark)
 }

@@ -135,7 +135,7 @@ func (l Login) unreached(err error) error {
 	case errors.As(err, &unknown):
 		if certs := unknown.UnverifiedCertificates; len(certs) > 0 {
 			sum := sha256.Sum256(certs[0].Raw)
-			return hint.Wrap(err, "nobody whom this machine trusts has signed its certificate: if it is the right one, write tls_sha256 = %q", hex.EncodeToString(sum[:]))
+			return hint.Wrap(err, "no trusted authority signed its certificate: if it is correct, set tls_sha256 = %q", hex.EncodeToString(sum[:]))
 		}
 	}
 	return err

@@ -127,7 +127,7 @@ func (a *Adapter) Parse(s remote.Seen) (*Adapter, error) {
 		default:
 			p, err := propertyOf(list, is.keyword)
 			if err == nil && p == nil && !is.maybe {
-				err = fmt.Errorf("the driver has no setting %s of its own: Get-NetAdapterAdvancedProperty", is.keyword)
+				err = fmt.Errorf("the driver has no setting %s: Get-NetAdapterAdvancedProperty", is.keyword)
 			}
 			if err == nil && p != nil {
 				have.Values[is.keyword], err = p.value(want)
@@ -152,7 +152,7 @@ func (n adapter) networkDirect(s remote.Seen, wanted bool) (string, error) {
 	}
 	if wanted && slices.Contains(all, offload{"Disabled"}) {
 		return "", hint.Wrap(fmt.Errorf("RDMA is off for the whole host: Get-NetOffloadGlobalSetting says that NetworkDirect is Disabled"),
-			"who turned it off had a reason: Set-NetOffloadGlobalSetting -NetworkDirect Enabled turns it on")
+			"check why it is disabled, then run Set-NetOffloadGlobalSetting -NetworkDirect Enabled")
 	}
 	if n.on {
 		return "1", nil

@@ -69,11 +69,11 @@ func (a *Address) Parse(s remote.Seen) (*Address, error) {
 			return nil, fmt.Errorf("%s has its address %s by DHCP: weft sets none beside it", nic.Interface, ip)
 		case ip != a.CIDR.Addr():
 		case l.InterfaceAlias != nic.Interface:
-			return nil, fmt.Errorf("%s stands on %s already", ip, l.InterfaceAlias)
+			return nil, fmt.Errorf("%s is already on %s", ip, l.InterfaceAlias)
 		case l.AddressState == "Duplicate":
 			return nil, fmt.Errorf("another machine has %s as well", ip)
 		case l.PrefixLength != a.CIDR.Bits():
-			return nil, fmt.Errorf("%s stands on %s with the prefix length %d: weft changes none", ip, nic.Interface, l.PrefixLength)
+			return nil, fmt.Errorf("%s is on %s with the prefix length %d, which weft does not change", ip, nic.Interface, l.PrefixLength)
 		default:
 			have = &Address{a.PCI, stands}
 		}

@@ -59,7 +59,7 @@ func (a *Agent) Parse(s remote.Seen) (*Agent, error) {
 	case err != nil:
 		return nil, err
 	case len(list) == 0:
-		return nil, errors.New("the host tells no processor: Win32_Processor")
+		return nil, errors.New("the host does not report its processor: Win32_Processor")
 	}
 	have := &Agent{Name: a.Name, Platform: platform(list[0].Architecture), source: cmp.Or(a.Bundle, a.source)}
 	exe := s.Of(exeLook())

@@ -133,7 +133,7 @@ func (d *DCB) readClasses(s remote.Seen, want *DCB) error {
 			for _, w := range want.Classes {
 				if slices.Contains(priorities, w.Priority) {
 					return hint.Wrap(fmt.Errorf("the traffic class %s, which is not weft's, has priority %d", c.Name, w.Priority),
-						"who made it may take it away: Remove-NetQosTrafficClass")
+						"its creator can remove it: Remove-NetQosTrafficClass")
 				}
 			}
 		}

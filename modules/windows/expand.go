@@ -104,7 +104,7 @@ func marked(r *inventory.RNIC) (*inventory.TrafficClass, error) {
 	case !f.Lossless():
 		return nil, fmt.Errorf("%s is lossy, and rests on congestion control: no cmdlet of Windows sets that of a NIC", f.Addr)
 	case class == nil || class.Priority == 0 || !class.PFC:
-		return nil, fmt.Errorf("RDMA belongs to no lossless class of %s that has a priority of its own", f.Addr)
+		return nil, fmt.Errorf("RDMA has no lossless class with its own priority in %s", f.Addr)
 	case shares > 99:
 		return nil, fmt.Errorf("the classes of %s have %d%% of the bandwidth, and Windows keeps 1%% for the rest", f.Addr, shares)
 	}

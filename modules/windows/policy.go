@@ -65,10 +65,10 @@ func (p *Policy) Parse(s remote.Seen) (*Policy, error) {
 		case strings.EqualFold(o.Name, p.Name) || o.NetDirectPort != p.Port:
 		case slices.Contains(kept, o):
 			return nil, hint.Wrap(fmt.Errorf("the QoS policy %s, which is not weft's, is about NetworkDirect port %d as well", o.Name, p.Port),
-				"who made it may take it away: Remove-NetQosPolicy")
+				"its creator can remove it: Remove-NetQosPolicy")
 		default:
 			return nil, hint.Wrap(fmt.Errorf("the QoS policy %s is in force for NetworkDirect port %d, and the host does not keep it: a group policy of the domain owns it", o.Name, p.Port),
-				"whoever keeps the group policies may take it away, or leave the NIC out of a fabric")
+				"the administrator of the group policies can remove it; otherwise remove the NIC from the fabric")
 		}
 	}
 	i := slices.IndexFunc(kept, func(o policy) bool { return strings.EqualFold(o.Name, p.Name) })

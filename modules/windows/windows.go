@@ -93,7 +93,7 @@ func (w who) system() string {
 func parseWho(s remote.Seen) (id plan.Identity) {
 	var w who
 	if err := answer(s, whoLook(), &w); err != nil {
-		id.Warnings = append(id.Warnings, "who the host is cannot be read: "+err.Error())
+		id.Warnings = append(id.Warnings, "the identity of the host cannot be read: "+err.Error())
 		return id
 	}
 	id.MachineID = strings.ToLower(strings.ReplaceAll(w.GUID, "-", ""))

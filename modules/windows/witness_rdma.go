@@ -37,7 +37,7 @@ func countersOf(s remote.Seen, description string) (c counters) {
 	}
 	list, err := rows[row](s, countersLook())
 	if err != nil {
-		return counters{why: "Windows tells no counters of RDMA: " + err.Error()}
+		return counters{why: "Windows reports no RDMA counters: " + err.Error()}
 	}
 	list = slices.DeleteFunc(list, func(r row) bool { return instance(r.Name) != instance(description) })
 	if len(list) != 1 {
@@ -93,7 +93,7 @@ func (t transport) counted(ctx context.Context, since time.Time) (remote.Seen, e
 // testifyTraffic says what RDMA has carried between two looks. weft sends none over SMB
 // Direct: where nobody else does, nothing is measured.
 func testifyTraffic(before, after counters, way int) host.Testimony {
-	says := host.Testimony{Way: way, OfNIC: true, Metric: "rdma_traffic", Note: "bytes of RDMA, whoever sent them", Holds: host.Unmeasured}
+	says := host.Testimony{Way: way, OfNIC: true, Metric: "rdma_traffic", Note: "bytes of RDMA of all senders", Holds: host.Unmeasured}
 	switch {
 	case before.why != "":
 		says.Why = before.why
@@ -104,7 +104,7 @@ func testifyTraffic(before, after counters, way int) host.Testimony {
 	case after.broken > before.broken:
 		says.Holds, says.Why = host.Broken, fmt.Sprintf("RDMA broke with an error meanwhile, connections or completion queues: %d times, as Win32_PerfRawData_Counters_RDMAActivity counts", after.broken-before.broken)
 	case after.refused > before.refused:
-		says.Holds, says.Why = host.Unknown, fmt.Sprintf("attempts to connect over RDMA failed meanwhile: %d; to whom, the counters do not tell", after.refused-before.refused)
+		says.Holds, says.Why = host.Unknown, fmt.Sprintf("failed RDMA connection attempts meanwhile: %d; the counters do not report the peer", after.refused-before.refused)
 	case after.in == before.in && after.out == before.out:
 		says.Why = fmt.Sprintf("%s, and nothing went over RDMA meanwhile: read a large file over SMB from another host while weft verify runs", standing(after.active))
 	default:

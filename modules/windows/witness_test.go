@@ -112,7 +112,7 @@ func TestTraffic(t *testing.T) {
 		"3: it is not told":                 {why: "it is not told"},
 		"1: ":                               {in: 10, out: 11},
 		"2: RDMA broke":                     {in: 20, out: 20, broken: 2},
-		"0: attempts to connect over RDMA failed meanwhile: 1": {in: 20, out: 20, refused: 1},
+		"0: failed RDMA connection attempts meanwhile: 1": {in: 20, out: 20, refused: 1},
 	} {
 		says := testifyTraffic(none, after, 4)
 		if got := fmt.Sprintf("%d: %s", says.Holds, says.Why); !strings.HasPrefix(got, want) || says.Way != 4 || !says.OfNIC {
@@ -135,7 +135,7 @@ func TestTraffic(t *testing.T) {
 		}
 	}
 	lacks := remote.NewSeen(remote.Answer{Look: countersLook(), Sight: remote.Sight{Err: errors.New("Invalid class")}})
-	if got := countersOf(lacks, "x"); !strings.Contains(got.why, "Windows tells no counters of RDMA: Invalid class") {
+	if got := countersOf(lacks, "x"); !strings.Contains(got.why, "Windows reports no RDMA counters: Invalid class") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -152,7 +152,7 @@ func (a *advance) phase(ctx context.Context, p *Phase, pr *PhaseRun) (gated bool
 	}
 	if err := a.keep(ctx, pr.Steps); err != nil {
 		return gated, a.stop(pr, Paused, &Stop{Phase: p.Name, Why: "it is proven, but a restart of a switch would undo it: " + err.Error(), Err: err},
-			"mend that, then: weft rollout resume")
+			"fix that, then run weft rollout resume")
 	}
 	pr.State = Passed
 	a.emit(p, plan.EventPhase, "has passed")

@@ -89,7 +89,7 @@ func (a *advance) unrestarted(ctx context.Context, p *Phase, pr *PhaseRun, begun
 	case errors.As(err, new(*plan.HeldError)):
 		return errors.Join(a.later(err), a.Save(a.run))
 	}
-	s := &Stop{Phase: p.Name, State: Paused, Why: fmt.Sprintf("what was applied to %s is not in force there: %v", device, err), Err: err}
+	s := &Stop{Phase: p.Name, State: Paused, Why: fmt.Sprintf("the changes on %s are not in effect: %v", device, err), Err: err}
 	advice := "then: weft rollout resume; to revert what was applied: weft rollout rollback"
 	if begun {
 		s.State = Failed

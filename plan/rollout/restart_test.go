@@ -37,7 +37,7 @@ func TestRestarts(t *testing.T) {
 		}, Paused, "the restart of a has not come to its end: the console shows a purple screen; nothing is rolled back", "a/v.x, b/v.x, c/v.x"},
 		{"one that was not begun", func(s *stage) {
 			s.restarts = func(r Restart) (bool, error) { return false, hint.Wrap(broken, "mend it") }
-		}, Paused, "what was applied to a is not in force there", "a/v.x, b/v.x, c/v.x"},
+		}, Paused, "the changes on a are not in effect", "a/v.x, b/v.x, c/v.x"},
 		{"a gate fails: what has restarted runs with the former again", func(s *stage) {
 			s.verdict = func(string) Verdict { return Fail }
 		}, RolledBack, "its gate fails", "a/v.x, b/v.x, c/v.x, restart a, restart c, g fail, undo a/v.x, undo b/v.x, undo c/v.x, restart a anew, restart c anew"},

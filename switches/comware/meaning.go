@@ -111,7 +111,7 @@ func (m *meant) most(ports []switches.Port) (best switches.Port, times int) {
 		m.remark("%d ports go by the priority of the VLAN tag (%s): weft classifies by DSCP", byTag, tags)
 	}
 	if len(count) > 1 {
-		m.remark("ports are set in %d ways: what is told is that of %d of them", len(count), times)
+		m.remark("ports have %d different configurations: this is the one of %d of them", len(count), times)
 		m.differing(list, best)
 	}
 	return best, times
@@ -128,7 +128,7 @@ func (m *meant) classes(p switches.Port) {
 		if table, ok := strings.CutPrefix(line, apply); ok {
 			marks = append(marks, m.tables[table]...)
 			if m.tables[table] == nil {
-				m.remark("%s: what that table says is not shown", line)
+				m.remark("%s: the contents of that table are unknown", line)
 			}
 		}
 		auto, fair = auto || line == pfcAuto, fair || line == wfq

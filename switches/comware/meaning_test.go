@@ -43,7 +43,7 @@ func TestMeaning(t *testing.T) {
 		out              map[string]string
 		classes, remarks string
 	}{
-		"template": {shown(template, "S9825-64D", nil), "default [] 0 84% | priority-3 [24 25 26 27 28 29 30 31] 3 16% lossless | priority-6 [48 49 50 51 52 53 54 55] 6 strict", system + " | qos wred apply 400G-WRED-Template: what that table says is not shown | " + own},
+		"template": {shown(template, "S9825-64D", nil), "default [] 0 84% | priority-3 [24 25 26 27 28 29 30 31] 3 16% lossless | priority-6 [48 49 50 51 52 53 54 55] 6 strict", system + " | qos wred apply 400G-WRED-Template: the contents of that table are unknown | " + own},
 		"template with its table": {shown(template+table, "S9825-64D", map[int]int{24: 0, 25: 0, 27: 0, 28: 0, 29: 0, 30: 0, 31: 0}),
 			"default [] 0 84% | priority-3 [26] 3 16% lossless ecn 208000-416000 20 | priority-6 [48 49 50 51 52 53 54 55] 6 strict", system + " | depths are counted in cells, which are assumed to be of 208 bytes | " + own},
 		"lines of ports": {shown(ops, "S9820-64H", nil), "default [] 0 5% | priority-5 [40 41 42 43 44 45 46 47] 5 95% lossless ecn 1248000-2496000 40 | priority-6 [48 49 50 51 52 53 54 55] 6 strict", buffers + " | " + own},
@@ -61,7 +61,7 @@ func TestMeaning(t *testing.T) {
 		"no map":              {map[string]string{showRunning: port}, "", ""},
 		"nothing":             {nil, "", ""},
 		"most ports": {shown(port+" qos wfq byte-count\n qos wfq af3 group 1 byte-count 50\n"+strings.Replace(port, "1/0/1", "1/0/2", 1)+" qos wfq byte-count\n qos wfq af3 group 1 byte-count 50\n"+"interface HundredGigE1/0/3\n qos trust dscp\n", "S6800", nil),
-			"default [] 0 13% | priority-3 [24 25 26 27 28 29 30 31] 3 87% lossless", "ports are set in 2 ways: what is told is that of 2 of them | HundredGigE1/0/3: other than HundredGigE1/0/1: lacks priority-flow-control enable, priority-flow-control no-drop dot1p 3, qos wfq byte-count, qos wfq af3 group 1 byte-count 50"},
+			"default [] 0 13% | priority-3 [24 25 26 27 28 29 30 31] 3 87% lossless", "ports have 2 different configurations: this is the one of 2 of them | HundredGigE1/0/3: other than HundredGigE1/0/1: lacks priority-flow-control enable, priority-flow-control no-drop dot1p 3, qos wfq byte-count, qos wfq af3 group 1 byte-count 50"},
 		"queue profiles and limits": {shown("qos qmprofile Q\n queue 3 weight 40\n"+port+" qos apply qmprofile Q\n qos wrr weight\n qos wrr af3 group 1 weight 4\n qos gts queue 6 cir 50000 cbs 3125\n qos lr outbound cir 1000\n buffer egress cell queue 3 shared ratio 10\n qos priority 3\n", "S6800", nil),
 			"default [] 0 50% | priority-3 [24 25 26 27 28 29 30 31] 3 50% lossless",
 			"qos apply qmprofile Q: a queue profile, which decides how the queues of the port share it | qos qmprofile Q: queue 3 weight 40 has no word in weft | qos wrr weight has no word in weft | qos wrr af3 group 1 weight 4 has no word in weft" +

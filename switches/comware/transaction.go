@@ -94,7 +94,7 @@ func (c commitDelay) Begin(ctx context.Context, t *switches.Transaction) error {
 	if reply != "" {
 		t.Log("%s: %s", t.Switch(), reply)
 	}
-	t.Log("%s: what others change until then goes too", t.Switch())
+	t.Log("%s: changes by other users until then are lost as well", t.Switch())
 	return nil
 }
 

@@ -90,7 +90,7 @@ func systemWords() switches.Section {
 			{Form: switches.Forms(`priority-flow-control pool(?:id|ID) \d+ headroom \d+`), Key: "the headroom of all ports", Text: "is set by hand, which weft leaves as it is"},
 			{Form: switches.Forms(deadlock + `(?:cos [0-7] interval \d+|precision (?:high|normal|low)|auto-recover cos [0-7] delay \d+|auto-recover action (?:discard|forwarding)|threshold (?:cos [0-7]|action) .*)`),
 				Key: "deadlock detection", Text: "is set up, which weft leaves as it is; while it recovers, PFC is off on the port"},
-			{Form: switches.Forms(`priority-flow-control (?:pause-time|dscp-mapping|config-style|early-warning) .*`), Key: "PFC of all ports", Text: "has settings of its own, which weft leaves as they are"},
+			{Form: switches.Forms(`priority-flow-control (?:pause-time|dscp-mapping|config-style|early-warning) .*`), Key: "PFC of all ports", Text: "has its own settings, which weft does not change"},
 			{Form: switches.Forms(`priority-flow-control (?:enable|auto)`, `priority-flow-control no-drop dot1p `+dot1s), Key: "the system view", Text: "sets PFC, which weft leaves as it is and which may decide for every port"},
 			{Form: switches.Forms(`qos apply policy \S+ global .*`), Key: "a policy", Text: "is applied to all ports, which may mark, limit or drop what the fabric sends"},
 		},

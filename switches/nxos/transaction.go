@@ -94,7 +94,7 @@ func (dualStage) Keep(ctx context.Context, t *switches.Transaction) error {
 		return switches.NewRefusedError("commit", reply)
 	}
 	if strings.Contains(t.Heard(), fired) || strings.Contains(t.Heard(), rolledBack) {
-		return fmt.Errorf("%s has reverted by itself before it was told to keep the changes", t.Switch())
+		return fmt.Errorf("%s reverted automatically before the changes were confirmed", t.Switch())
 	}
 	return nil
 }

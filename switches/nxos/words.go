@@ -82,7 +82,7 @@ func systemWords() switches.Section {
 			`policy-map type (?:qos|queuing|network-qos|control-plane) \S+`, `interface .+`,
 		),
 		Told: []switches.Remark{
-			{Form: switches.Forms(watch), Key: "the watchdog", Text: "has times of its own, which weft leaves as they are"},
+			{Form: switches.Forms(watch), Key: "the watchdog", Text: "has its own times, which weft does not change"},
 			// Reported by operators; the line disables PFC whatever the ports say.
 			{Form: switches.Forms(`priority-flow-control override-interface mode off`), Key: "PFC of all ports", Text: "is off, whatever their own lines say; remove the line by hand", Breaks: true},
 			{Form: switches.Forms(`hardware qos nodrop-queue-thresholds .*`), Key: "the buffers of lossless queues", Text: "are set by hand, which weft leaves as they are"},

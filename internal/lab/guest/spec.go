@@ -91,7 +91,7 @@ func (s Spec) whole() (Spec, error) {
 		n := &s.NICs[i]
 		n.PCI = cmp.Or(n.PCI, fmt.Sprintf("0000:c1:%02x.0", i))
 		if n.RDMA != "" && rdmaModule(n.RDMA) == "" {
-			return bad("nothing stands in for RDMA of the kind %q", n.RDMA)
+			return bad("no simulation for RDMA protocol %q", n.RDMA)
 		}
 		if n.MAC == "" {
 			sum := sha256.Sum256([]byte("mac " + s.Name + " " + n.PCI))

@@ -30,7 +30,7 @@ func (q *queue) completed(d *verbs.Done) error {
 	}
 	q.receive(i)
 	if d.Invalidated != 0 {
-		return fmt.Errorf("response to command %d invalidates key 0x%x, which nobody has asked for", c.CID, d.Invalidated)
+		return fmt.Errorf("response to command %d invalidates key 0x%x without a request", c.CID, d.Invalidated)
 	}
 	if int(c.CID) >= len(q.slots) || !q.slots[c.CID].busy {
 		return fmt.Errorf("response to command %d, which is not outstanding", c.CID)

@@ -169,7 +169,7 @@ func wrapConnect(t Target, address string, err error) error {
 	switch {
 	case hint.Of(err) != "":
 	case errors.As(err, &dns):
-		err = hint.Wrap(err, "give a name that this machine can look up, or an address; both may stand in ~/.ssh/config")
+		err = hint.Wrap(err, "use a name that this machine can resolve, or an address; ~/.ssh/config may define both")
 	case errors.Is(err, syscall.ECONNREFUSED):
 		err = hint.Wrap(err, "something answers there: does its SSH server run, and on that port?")
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):

@@ -109,7 +109,7 @@ func (c *Client) WriteFile(ctx context.Context, path string, r io.Reader, mode f
 		}
 		return err
 	case strings.Contains(said, "No space left on device"), strings.Contains(said, "Disk quota exceeded"):
-		return hint.Wrap(errors.New(said), "what was there is untouched; make room on the file system of %s", path)
+		return hint.Wrap(errors.New(said), "the previous file is unchanged; free space on the file system of %s", path)
 	case strings.Contains(said, "Read-only file system"):
 		return hint.Wrap(errors.New(said), "find out whether it is meant to be read-only: after errors of its disk, Linux makes a file system so by itself")
 	}

@@ -75,7 +75,7 @@ func (k *keyring) verify(name, address, lookup string, peer net.Addr, key ssh.Pu
 			portOption(lookup), hostOf(lookup))
 	case errors.As(err, &mismatch) && slices.ContainsFunc(mismatch.Want, func(w knownhosts.KnownKey) bool { return bytes.Equal(w.Key.Marshal(), key.Marshal()) }):
 		err := fmt.Errorf("%w as that of an authority, which certifies keys of machines and is none", e)
-		return hint.Wrap(err, "do not log in: whoever has the key of the authority can pass for every machine; find out how it got to %s", name)
+		return hint.Wrap(err, "do not log in: a holder of the authority's key can impersonate every machine; find out how it got to %s", name)
 	case errors.As(err, &mismatch):
 		for _, w := range mismatch.Want {
 			e.Want = append(e.Want, fmt.Sprintf("%s %s (%s:%d)", w.Key.Type(), ssh.FingerprintSHA256(w.Key), w.Filename, w.Line))

@@ -75,7 +75,7 @@ func (d *Dialer) keyring(files []string) (*keyring, error) {
 	}
 	k, err := readKeyring(present)
 	if err != nil {
-		return nil, hint.Wrap(err, "remove or mend that line of known_hosts")
+		return nil, hint.Wrap(err, "remove or correct that line of known_hosts")
 	}
 	k.stamp = stamp
 	d.keyrings[id] = k

@@ -52,7 +52,7 @@ func (c *Client) Run(ctx context.Context, cmd remote.Cmd) (remote.Output, error)
 	}
 	if c.Limited() {
 		err := &remote.BecomeError{Name: c.Name(), User: c.User(), Reply: "it logs in to read only"}
-		return remote.Output{}, hint.Wrap(err, "what changes a machine, or measures, takes a connection with become = \"sudo\"; this one has %q", ReadOnly)
+		return remote.Output{}, hint.Wrap(err, "changes and measurements need a connection with become = \"sudo\"; this one has %q", ReadOnly)
 	}
 	return c.run(ctx, cmd, func(id string) string { return c.line(cmd.Args, id) })
 }

@@ -70,9 +70,9 @@ func (t Trial) Run(ctx context.Context) ([]Finding, error) {
 	}{
 		{"create", fmt.Sprintf("of %d who made the same document one did", racers), create},
 		{"update", fmt.Sprintf("of %d who changed the same revision one did", racers), update},
-		{"watch", "each change was told, in order", watch},
+		{"watch", "each change was reported, in order", watch},
 		{"blob", "a blob came back as it was, and without its end not at all", blob},
-		{"lease", fmt.Sprintf("of %d who took a lease one got it; it ended after its time, not before, and its former holder was told", racers), t.lease},
+		{"lease", fmt.Sprintf("of %d clients that requested a lease one got it; it expired on time, and its former holder was informed", racers), t.lease},
 	} {
 		f := Finding{Name: try.name, Verdict: Pass, Text: try.text}
 		if err := try.do(ctx, all, scratch+"/"+try.name); err != nil {
@@ -113,7 +113,7 @@ func race(all []store.Store, do func(i int, s store.Store) error, lost func(erro
 // one demands that one has won.
 func one(won int, err error) error {
 	if err == nil && won != 1 {
-		err = fmt.Errorf("of %d at once %d were told that they did it", racers, won)
+		err = fmt.Errorf("of %d concurrent writers %d were confirmed", racers, won)
 	}
 	return err
 }
@@ -156,7 +156,7 @@ func update(ctx context.Context, all []store.Store, key string) error {
 			return err
 		}
 		if w := max(now[0], now[i]); e.Revision < w || e.Revision == at {
-			return fmt.Errorf("what was acknowledged as revision %d was read as %d", w, e.Revision)
+			return fmt.Errorf("the value acknowledged as revision %d was read as %d", w, e.Revision)
 		}
 	}
 	return nil
@@ -192,16 +192,16 @@ func watch(ctx context.Context, all []store.Store, key string) error {
 			if wrote, ok := <-failed; ok {
 				return wrote
 			}
-			return fmt.Errorf("of %d changes %d were told: %w", changes, seen, err)
+			return fmt.Errorf("%[2]d of %[1]d changes were reported: %[3]w", changes, seen, err)
 		}
 		if want := fmt.Sprintf("%s/%d", key, seen); e.Key != want {
-			return fmt.Errorf("in place of %s the change of %s was told", want, e.Key)
+			return fmt.Errorf("the change of %[2]s was reported in place of %[1]s", want, e.Key)
 		}
 		if seen++; seen == changes {
 			return nil
 		}
 	}
-	return fmt.Errorf("of %d changes %d were told", changes, seen)
+	return fmt.Errorf("%[2]d of %[1]d changes were reported", changes, seen)
 }
 
 // blob holds a blob of three parts against what was put. It stays where its user may
@@ -281,7 +281,7 @@ func (t Trial) succeeds(ctx context.Context, first, second *store.Lease, took ti
 	case first.Fresh():
 		return errors.New("whose lease has ended takes it for fresh")
 	case err == nil:
-		return errors.New("two were told that they have the same lease")
+		return errors.New("two clients hold the same lease")
 	case !errors.As(err, new(*store.LostError)):
 		return err
 	}

@@ -76,5 +76,5 @@ func lockedBy(f *os.File, why error) error {
 		by = string(text)
 	}
 	return hint.Wrap(fmt.Errorf("%s is held by %s: %w", f.Name(), by, why),
-		"a change takes a moment: a process that was stopped goes on after kill -CONT, and one that was ended by kill loses the lock; what it had begun is finished by whoever comes next")
+		"a change takes a moment: a suspended process continues after kill -CONT, and a killed one loses the lock; the next process finishes its change")
 }

@@ -32,7 +32,7 @@ const (
 // Text is the file.
 func (c *Credential) Text() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# A credential of weft. Whoever has it is taken for %s.\nName: %s\nOwner: %s\n", c.Name, c.Name, c.Owner)
+	fmt.Fprintf(&b, "# A credential of weft. It grants the access of %s.\nName: %s\nOwner: %s\n", c.Name, c.Name, c.Owner)
 	for _, u := range c.URLs {
 		fmt.Fprintf(&b, "Hub: %s\n", u)
 	}

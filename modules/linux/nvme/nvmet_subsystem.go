@@ -286,7 +286,7 @@ func (n *NVMeTSubsystem) Advice(reply string) string {
 	case strings.Contains(reply, "No such file or directory"):
 		return "is the kernel's target loaded, and configfs mounted? see modprobe nvmet; findmnt /sys/kernel/config"
 	case strings.Contains(reply, "exit 1: ") && strings.TrimPrefix(reply, "exit 1: ") == "":
-		return "what a namespace is made of must be a block device: ls -lL its path"
+		return "a namespace must be a block device: check its path with ls -lL"
 	case strings.Contains(reply, "busy"):
 		return "something of others holds it: ls " + storage.NVMeT + "/ports/*/subsystems"
 	}

@@ -100,7 +100,7 @@ func (m *Mirror) Parse(s remote.Seen) (*Mirror, error) {
 			mine = a
 		case a.name == m.Name:
 			return nil, hint.Wrap(fmt.Errorf("%s is an array that weft did not make (%s, UUID %s)", m.path(), a.device, a.uuid),
-				"give that one another name (mdadm --assemble --update=name), or stop it if nobody needs it; weft does neither")
+				"rename that array (mdadm --assemble --update=name), or stop it if it is not needed; weft does neither")
 		}
 	}
 	have := &Mirror{Name: m.Name, UUID: m.UUID, Halves: m.Halves, states: map[string]string{}}

@@ -235,7 +235,7 @@ func (g *VolumeGroup) Advice(reply string) string {
 	case strings.Contains(reply, "logical volume"), strings.Contains(reply, "still in use"):
 		return "volumes are on it that weft does not remove: lvs " + g.Name
 	case strings.Contains(reply, "excluded by a filter"), strings.Contains(reply, "devices file"):
-		return "lvm2 of the server is told not to use the drive: see filter and use_devicesfile in /etc/lvm/lvm.conf"
+		return "lvm2 on the server is configured not to use the drive: see filter and use_devicesfile in /etc/lvm/lvm.conf"
 	}
 	return ""
 }

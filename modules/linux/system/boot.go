@@ -155,7 +155,7 @@ func (b *Boot) Looks() []remote.Look {
 func (b *Boot) Parse(s remote.Seen) (*Boot, error) {
 	l := b.looks()
 	if err := see.Systemd(s); err != nil {
-		return nil, fmt.Errorf("what a restart loses could not be restored: %w", err)
+		return nil, fmt.Errorf("settings lost in a restart could not be restored: %w", err)
 	}
 	have := &Boot{Owner: b.Owner, Part: b.Part, Enabled: s.Of(l.enabled).Code == 0}
 	for _, f := range []struct {

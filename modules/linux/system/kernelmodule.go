@@ -218,7 +218,7 @@ func (m *KernelModule) Steps(have *KernelModule) []remote.Step {
 func (m *KernelModule) Advice(reply string) string {
 	switch {
 	case strings.Contains(reply, "in use"):
-		return "what holds it is in the last column of lsmod: stop that and apply again"
+		return "the last column of lsmod lists its users: stop them and apply again"
 	case strings.Contains(reply, "not found"):
 		return "the running kernel has no such module: a package may bring it (linux-modules-extra, kernel-modules-extra), or the server waits for a restart into a newer kernel"
 	case strings.Contains(reply, "Unknown parameter"), strings.Contains(reply, "Invalid argument"):

@@ -57,7 +57,7 @@ func ServeOne(ctx context.Context, a verbs.Acceptor, patience time.Duration) err
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case nobody.Load():
-			return fmt.Errorf("nobody has come for %v", patience)
+			return fmt.Errorf("no client connected for %v", patience)
 		default:
 			return errors.Join(err, a.Close())
 		}

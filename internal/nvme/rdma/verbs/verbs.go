@@ -149,7 +149,7 @@ var (
 	ErrDisconnected = errors.New("the peer has disconnected")
 	ErrRemoved      = errors.New("the RDMA device was removed")
 	ErrNews         = errors.New("a connection has ended, or there is something else to see to")
-	ErrNobody       = errors.New("nobody on the way answers for the address")
+	ErrNobody       = errors.New("no neighbour on the path answers for the address")
 
 	// What the device itself tells of a connection.
 	ErrDevice = errors.New("the RDMA device has failed or was removed")
