@@ -219,7 +219,7 @@ func TestLoadWritesNothing(t *testing.T) {
 		says    string
 	}{
 		"not allowed": {func(*inventory.Model, *mill) {}, "", "weft verify --i-will-write '" + scratch + "'"},
-		"another one": {func(*inventory.Model, *mill) {}, "target.t1/namespace.data.1", "nobody has allowed that"},
+		"another one": {func(*inventory.Model, *mill) {}, "target.t1/namespace.data.1", "needs permission"},
 		"not scratch": {func(m *inventory.Model, _ *mill) { m.Targets[0].Subsystems[0].Namespaces[1].Scratch = false }, scratch, ""},
 		"used": {func(_ *inventory.Model, h *mill) {
 			h.uses = map[string][]string{"i1 u7": {"/dev/nvme0n7 is mounted on /db"}}
