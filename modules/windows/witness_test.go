@@ -105,13 +105,13 @@ func testWitness(t *testing.T) {
 func TestTraffic(t *testing.T) {
 	none := counters{active: 2, in: 10, out: 10}
 	for want, after := range map[string]counters{
-		"3: 2 connections of RDMA stand":    none,
-		"3: no connection of RDMA stands":   {in: 10, out: 10},
-		"3: one connection of RDMA stands":  {active: 1, in: 10, out: 10},
-		"3: the counters of RDMA went back": {in: 9, out: 20},
-		"3: it is not told":                 {why: "it is not told"},
-		"1: ":                               {in: 10, out: 11},
-		"2: RDMA broke":                     {in: 20, out: 20, broken: 2},
+		"3: 2 connections of RDMA stand":                  none,
+		"3: no connection of RDMA stands":                 {in: 10, out: 10},
+		"3: one connection of RDMA stands":                {active: 1, in: 10, out: 10},
+		"3: the counters of RDMA went back":               {in: 9, out: 20},
+		"3: it is not told":                               {why: "it is not told"},
+		"1: ":                                             {in: 10, out: 11},
+		"2: RDMA broke":                                   {in: 20, out: 20, broken: 2},
 		"0: failed RDMA connection attempts meanwhile: 1": {in: 20, out: 20, refused: 1},
 	} {
 		says := testifyTraffic(none, after, 4)
