@@ -99,19 +99,33 @@ func (r *Records) open(ctx context.Context, make bool) (store.Store, error) {
 		r.opened = s
 		return s, nil
 	}
-	old := r.older()
-	if !make && !old && !isDir(r.root()) {
+	if err := r.refuseFolder(); err != nil {
+		return nil, err
+	}
+	if !make && !isDir(r.root()) {
 		return nil, nil
 	}
 	s, err := dir.Open(ctx, r.root(), dir.Options{})
-	if err == nil && old {
-		err = r.bring(ctx, s)
-	}
 	if err != nil {
 		return nil, err
 	}
 	r.opened = s
 	return s, nil
+}
+
+// refuseFolder refuses runs in the form that preceded the store: one folder for each, and a baseline file.
+func (r *Records) refuseFolder() error {
+	old := []string{filepath.Join(r.place, ".weft", "runs")}
+	if !isDir(r.root()) {
+		old = append(old, filepath.Join(r.place, ".weft", "baseline.json"), filepath.Join(r.place, ".weft", "baseline-lab.json"))
+	}
+	for _, path := range old {
+		if _, err := os.Stat(path); err == nil {
+			return hint.Wrap(fmt.Errorf("%s has the form of a development version of weft, which this version does not read", path),
+				"end unfinished runs with the version that began them, then move it away; weft plan shows run locks that are left on devices, and weft unlock --force removes them")
+		}
+	}
+	return nil
 }
 
 // belongs refuses a store of another owner: its runs would be taken for one's own.

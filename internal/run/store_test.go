@@ -3,7 +3,6 @@ package run
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"weft/internal/hint"
 	"weft/internal/prove"
 	"weft/internal/store"
 	"weft/internal/store/dir"
@@ -231,64 +231,31 @@ func TestDocumentsStaySmall(t *testing.T) {
 	}
 }
 
-// What a weft without a store has left on its way is gone on with, once.
-func TestRunOfAnOlderWeft(t *testing.T) {
-	f := newFabric(t.TempDir())
-	f.model.Rollouts[0].Phases[1].Approve = "manual"
-	var stop *rollout.Stop
-	if err := f.start(within(t), f.env()); !errors.As(err, &stop) || stop.State != rollout.Waiting {
-		t.Fatalf("it waits: %v", err)
-	}
-	asOlder(t, f)
-	list, err := f.env().Records.Heads(within(t), false)
-	if err != nil || len(list) != 2 || list[0].State != Closed || list[1].State != rollout.Waiting {
-		t.Fatalf("the runs are %+v: %v", list, err)
-	}
-	if err := Promote(within(t), f.env(), Order{}); err != nil {
-		t.Fatal(err)
-	}
-	f.is(t, "new")
-	if isDir(filepath.Join(f.dir, ".weft", "runs")) || !isDir(filepath.Join(f.dir, ".weft", "runs.imported")) {
-		t.Error("an older weft would go on with it, too")
-	}
-}
-
-// asOlder writes what is kept as wefts before the store did.
-func asOlder(t *testing.T, f *fabric) {
-	t.Helper()
-	rec, err := f.env().Records.Unfinished(within(t), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := rec.records.marking(within(t), rec.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.Simulated = false
-	p, err := rec.Plan(within(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Format = 5
-	folder := filepath.Join(f.dir, ".weft", "runs", rec.ID)
-	plain := filepath.Join(f.dir, ".weft", "runs", "20260101T000000.000000000Z")
-	if err := errors.Join(os.MkdirAll(folder, 0o700), os.MkdirAll(plain, 0o700), os.RemoveAll(filepath.Join(f.dir, ".weft", "store"))); err != nil {
-		t.Fatal(err)
-	}
-	var text bytes.Buffer
-	if err := p.Write(&text); err != nil {
-		t.Fatal(err)
-	}
-	state, err := json.Marshal(rec.Run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string][]byte{folder + "/plan.weftplan": text.Bytes(), folder + "/rollout.json": state, folder + "/journal.jsonl": []byte("{}\n"), plain + "/journal.jsonl": []byte("{}\n")} {
-		if err := os.WriteFile(name, text, 0o600); err != nil {
+// Runs and baselines in the form before the store are refused, and not read.
+func TestFolderOfRunsIsRefused(t *testing.T) {
+	for _, name := range []string{"runs/20260101T000000.000000000Z/journal.jsonl", "baseline.json", "baseline-lab.json"} {
+		f := newFabric(t.TempDir())
+		path := filepath.Join(f.dir, ".weft", filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("{}\n"), 0o600)); err != nil {
 			t.Fatal(err)
 		}
+		for what, err := range map[string]error{
+			"start": f.start(within(t), f.env()),
+			"list":  func() error { _, err := f.env().Records.Heads(within(t), false); return err }(),
+		} {
+			if err == nil || !strings.Contains(err.Error(), "does not read") || !strings.Contains(hint.Of(err), "move it away") {
+				t.Errorf("%s with %s: %v (%s)", what, name, err, hint.Of(err))
+			}
+		}
+		if len(f.applied) > 0 || isDir(filepath.Join(f.dir, ".weft", "store")) {
+			t.Errorf("%s: something was done: %v", name, f.applied)
+		}
 	}
-	if err := writeJSON(folder+"/mark.json", m); err != nil {
+	f := newFabric(t.TempDir()) // a baseline beside a store is a leftover
+	if err := errors.Join(os.MkdirAll(filepath.Join(f.dir, ".weft", "store"), 0o700), os.WriteFile(filepath.Join(f.dir, ".weft", "baseline.json"), nil, 0o600)); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := f.env().Records.Heads(within(t), false); err != nil {
+		t.Error(err)
 	}
 }

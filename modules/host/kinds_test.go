@@ -148,6 +148,9 @@ func runCase(t *testing.T, file string, kind func(*txtar.Archive) (plan.Resource
 	}
 	if diff.Left != "" {
 		fmt.Fprintf(&changes, "left: %s\n", diff.Left)
+		if diff.Degraded != strings.HasPrefix(diff.Left, "DEGRADED") {
+			t.Errorf("degraded is %t, and the text is %q", diff.Degraded, diff.Left)
+		}
 	}
 	for _, c := range diff.Changes {
 		fmt.Fprintf(&changes, "~ %s  %s → %s  %s\n", c.Path, c.Before, c.After, c.Impact)
