@@ -52,7 +52,9 @@ func (b *builder) unmeasured(o *object) []string {
 
 func (b *builder) site(o *object) {
 	s := &inventory.Site{Block: b.block(o), Name: o.fullName()}
-	s.Select, s.Incomplete = b.selected(o, func(string) bool { return false })
+	var incomplete bool
+	s.Select, incomplete = b.selected(o, func(string) bool { return false })
+	s.Incomplete = s.Incomplete || incomplete
 	keep(o, s, &b.m.Sites)
 }
 

@@ -188,6 +188,10 @@ func TestMistakes(t *testing.T) {
 		problem.NotManaged: true, problem.Agent: true, // package modules
 		problem.Later: true, // takes a catalogue with a host system that is not managed yet: all are
 	}
+	// One mistake of decoding or of a reference is one problem; these are more than one mistake.
+	decoding := map[problem.Code]bool{problem.Syntax: true, problem.Block: true, problem.Attribute: true, problem.Labels: true, problem.Missing: true,
+		problem.Twice: true, problem.Type: true, problem.Value: true, problem.Reference: true, problem.Repeat: true, problem.Select: true}
+	manifold := map[string]bool{"syntax": true, "all for one": true, "count": true}
 	for _, m := range slices.Concat(languageMistakes(), variableMistakes(), ruleMistakes(),
 		networkMistakes(), pvrdmaMistakes(), qosMistakes(), storageMistakes(), rolloutMistakes()) {
 		seen[m.code] = true
@@ -200,6 +204,9 @@ func TestMistakes(t *testing.T) {
 			}
 			if !strings.Contains(d.Summary+" "+d.Detail, m.says) {
 				t.Errorf("%q is not in %s\n%s", m.says, d.Summary, d.Detail)
+			}
+			if one := len(diags) == 1; !one && decoding[m.code] && !manifold[m.name] {
+				t.Errorf("%d problems:\n%s", len(diags), diagText(model, diags))
 			}
 			if !strings.HasPrefix(d.Summary, string(m.code)+": ") {
 				t.Errorf("summary without its code: %s", d.Summary)

@@ -36,7 +36,7 @@ type evaluator struct {
 	spent    weight     // by the loops and templates of the last in stack
 	tooMuch  *hcl.Diagnostic
 	guesses  int             // of names that were meant
-	meant    map[string]bool // types of blocks that misspelt ones stand for
+	meant    map[string]bool // types of blocks that were refused, as they are or as they were meant
 	turns    int             // of all loops
 	dizzied  *hcl.Diagnostic
 	full     bool // there are more objects than there may be

@@ -1,6 +1,8 @@
 package language
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,5 +42,35 @@ func TestMisspeltBesideOthers(t *testing.T) {
 	}
 	if len(diags) != 3 {
 		t.Errorf("%d problems:\n%s", len(diags), diagText(m, diags))
+	}
+}
+
+// Each attribute, block and reference of the base, misspelt in turn, is one problem at its
+// place: a block that failed decoding is shown neither to references nor to rules.
+func TestEachMisspelt(t *testing.T) {
+	text := edited(t)
+	words := regexp.MustCompile(`(?m)(?:^\s*|[{]\s*)([a-z_]{4,})(?: +=| *\{| +")`) // attributes and blocks
+	references := regexp.MustCompile(`\b(?:switch|server|fabric|pool|volume|target|initiator|validation|credential)(?:\.[a-z_]+)+`)
+	try := func(end int, codes ...problem.Code) {
+		m, diags := loadText(text[:end-2]+"x"+text[end-1:], Options{})
+		line := 1
+		for _, c := range text[:end] {
+			if c == '\n' {
+				line++
+			}
+		}
+		if len(diags) != 1 {
+			t.Errorf("line %d, %q: %d problems\n%s", line, text[max(0, end-12):end], len(diags), diagText(m, diags))
+			return
+		}
+		if code := problem.CodeOf(diags[0]); !slices.Contains(codes, code) || diags[0].Subject.Start.Line != line {
+			t.Errorf("line %d, %q: %s", line, text[max(0, end-12):end], diags[0].Error())
+		}
+	}
+	for _, at := range words.FindAllStringSubmatchIndex(text, -1) {
+		try(at[3], problem.Attribute, problem.Block)
+	}
+	for _, at := range references.FindAllStringIndex(text, -1) {
+		try(at[1], problem.Reference)
 	}
 }

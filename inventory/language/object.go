@@ -77,6 +77,8 @@ func (e *evaluator) expand(d *decl) cty.Value {
 		return e.expandEach(d, forEach)
 	case count != nil:
 		return e.expandCount(d, count)
+	case d.body.meant["for_each"] || d.body.meant["count"]:
+		return cty.DynamicVal // how many instances there are is not known
 	}
 	o := e.newObject(d, d.name, "", d.in.scope)
 	if o == nil {

@@ -63,7 +63,7 @@ func (m *module) collect() {
 			m.declare(block)
 		}
 	}
-	if m.call == nil && m.weft == nil && !broken(m.from.files) {
+	if m.call == nil && m.weft == nil && !m.e.meant["weft"] && !broken(m.from.files) {
 		m.e.report(problem.New(problem.Missing, fileStart(m.from.files[0].name), "no weft block",
 			`One of the files must set the owner's name: weft { name = "…" }.`))
 	}
@@ -78,10 +78,7 @@ func (m *module) declare(block *hclsyntax.Block) {
 		e.report(problem.New(problem.Block, header, "no block "+block.Type,
 			"%s is not supported here.%s", block.Type, e.didYouMean(block.Type, maps.Keys(e.schemas))))
 		if near := problem.Near(block.Type, slices.Collect(maps.Keys(e.schemas))); near != "" {
-			if e.meant == nil {
-				e.meant = map[string]bool{}
-			}
-			e.meant[near] = true
+			e.refused(near)
 		}
 		return
 	case block.Type == "weft" && m.call != nil:
@@ -98,6 +95,7 @@ func (m *module) declare(block *hclsyntax.Block) {
 		}
 		return
 	case !e.checkLabels(block, s.label):
+		e.refused(block.Type)
 		return
 	}
 	name := ""
@@ -106,6 +104,7 @@ func (m *module) declare(block *hclsyntax.Block) {
 		if !isName(name) {
 			e.report(problem.New(problem.Labels, block.LabelRanges[0], "not a name",
 				"%q cannot be used in references: a name starts with a letter and contains only letters, digits, - and _.", name))
+			e.refused(block.Type)
 			return
 		}
 	}
@@ -115,6 +114,14 @@ func (m *module) declare(block *hclsyntax.Block) {
 		return
 	}
 	m.add(block, name, m.from.body(e, s, block))
+}
+
+// refused notes that a block of a type was refused: what refers to one may mean it.
+func (e *evaluator) refused(kind string) {
+	if e.meant == nil {
+		e.meant = map[string]bool{}
+	}
+	e.meant[kind] = true
 }
 
 // body returns the inside of a block, checked once for all modules that come

@@ -8,17 +8,13 @@ import (
 // devices refuses one machine under two names, and warns where nothing says
 // how to log in.
 func (c *checker) devices() {
-	type place struct {
-		host string
-		port int
-	}
 	hosts, serials, machines := registry[place]{}, registry[string]{}, registry[string]{}
 	for _, s := range c.Switches {
 		if s.Incomplete || s.Unmanaged {
 			continue
 		}
 		conn := c.connectionOf(s.Connection)
-		if other := hosts.first(place{s.Host, conn.Port}, &s.Block); other != nil {
+		if other := c.atHost(hosts, s.Host, conn, &s.Block); other != nil {
 			c.refuse(problem.DeviceTwice, &s.Block, "host", "duplicate management address", "%s also uses %s.", whereBlock(other), s.Host)
 		}
 		if s.Serial != "" {
@@ -26,7 +22,7 @@ func (c *checker) devices() {
 				c.refuse(problem.DeviceTwice, &s.Block, "serial", "duplicate serial number", "%s also has the serial number %s.", whereBlock(other), s.Serial)
 			}
 		}
-		if s.Credential == nil && conn.User == "" {
+		if s.Credential == nil && conn.User == "" && !conn.Incomplete {
 			c.warn(problem.Login, &s.Block, "", "no login", `Neither a credential nor a connection sets a user, so the login depends on ~/.ssh/config.`)
 		}
 	}
@@ -34,7 +30,7 @@ func (c *checker) devices() {
 		if s.Incomplete {
 			continue
 		}
-		if other := hosts.first(place{s.Host, c.connectionOf(s.Connection).Port}, &s.Block); other != nil {
+		if other := c.atHost(hosts, s.Host, c.connectionOf(s.Connection), &s.Block); other != nil {
 			c.refuse(problem.DeviceTwice, &s.Block, "host", "duplicate management address", "%s also uses %s.", whereBlock(other), s.Host)
 		}
 		if s.MachineID != "" {
@@ -43,6 +39,21 @@ func (c *checker) devices() {
 			}
 		}
 	}
+}
+
+// A place is a management address.
+type place struct {
+	host string
+	port int
+}
+
+// atHost returns the device that has used the management address before; nil: none, or the
+// port of the connection is not known.
+func (c *checker) atHost(known registry[place], host string, conn *inventory.Connection, b *inventory.Block) *inventory.Block {
+	if conn.Incomplete {
+		return nil
+	}
+	return known.first(place{host, conn.Port}, b)
 }
 
 // connectionOf is the connection of a device: its own or the default one.
