@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,9 +22,6 @@ import (
 
 // eventApproval is the event of an approval that was signed.
 const eventApproval plan.EventType = "approval"
-
-// longestApproval is how long an approval may be good.
-const longestApproval = 90 * 24 * time.Hour
 
 // approval is what weft approve is asked for.
 type approval struct {
@@ -90,7 +86,7 @@ func (c *approveCommand) approve(ctx context.Context, args []string, f approval)
 	if f.withdraw {
 		return c.withdraw(ctx, args, f)
 	}
-	until, err := expiry(f.expires, time.Now())
+	until, err := approve.ParseExpiry(f.expires, time.Now())
 	if err != nil {
 		return usage(fmt.Errorf("--expires: %w", err))
 	}
@@ -246,24 +242,4 @@ func planApproval(file string) (s *approve.Statement, phases []string, err error
 		return nil, nil, fmt.Errorf("%s is carried out at once: its files have no rollout whose phases could be approved", file)
 	}
 	return &approve.Statement{Owner: p.Owner, Run: p.Run, Plan: plan.DigestOf(text)}, phases, nil
-}
-
-// expiry reads how long an approval is good.
-func expiry(text string, now time.Time) (time.Time, error) {
-	until, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		d, bad := time.ParseDuration(text)
-		if days, ok := strings.CutSuffix(text, "d"); ok {
-			n, wrong := strconv.Atoi(days)
-			d, bad = time.Duration(n)*24*time.Hour, wrong
-		}
-		if bad != nil {
-			return until, fmt.Errorf("%q is neither 8h, 3d nor a time in RFC 3339", text)
-		}
-		until = now.Add(d)
-	}
-	if !until.After(now) || until.After(now.Add(longestApproval)) {
-		return until, fmt.Errorf("%s is not within the next 90 days", until.Format(time.RFC3339))
-	}
-	return until.UTC().Truncate(time.Second), nil
 }

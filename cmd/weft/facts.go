@@ -84,7 +84,8 @@ func (c *factsCommand) facts(ctx context.Context, selectors []string) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted while reading devices: %w", context.Cause(ctx))
 	}
-	nameNeighbours(list)
+	answered := slice.Filter(list, func(t told) bool { return t.err == nil })
+	modules.NameNeighbours(slice.Map(answered, func(t told) *modules.Facts { return t.facts }))
 	if err := c.results.keepFacts(list); err != nil {
 		c.out.emit(plan.Event{Type: plan.EventNote, Level: "warn", Message: "nothing is kept for weft report: " + err.Error()})
 	}
@@ -102,42 +103,6 @@ func (c *factsCommand) facts(ctx context.Context, selectors []string) error {
 		}
 	}
 	return nil
-}
-
-// nameNeighbours says which interfaces the ports are that switches hear, by their MAC
-// addresses. What two machines have names neither.
-func nameNeighbours(list []told) {
-	interfaces := map[string]string{}
-	for _, t := range list {
-		if t.err != nil || t.facts.Server == nil {
-			continue
-		}
-		for _, n := range t.facts.Server.NICs {
-			macs := []string{switches.PlainMAC(n.MAC)}
-			if own := switches.PlainMAC(n.Permanent); own != macs[0] {
-				macs = append(macs, own)
-			}
-			for _, mac := range macs {
-				if mac == "" || n.Interface == "" {
-					continue
-				}
-				if _, again := interfaces[mac]; again {
-					interfaces[mac] = ""
-					continue
-				}
-				interfaces[mac] = n.Interface
-			}
-		}
-	}
-	for _, t := range list {
-		if t.err != nil || t.facts.Switch == nil {
-			continue
-		}
-		for i := range t.facts.Switch.Neighbours {
-			n := &t.facts.Switch.Neighbours[i]
-			n.Interface = interfaces[switches.PlainMAC(n.PortID)]
-		}
-	}
 }
 
 // portHeard is how the port of a neighbour is shown: by its name, then by its id.
