@@ -61,9 +61,6 @@ func (l *Lab) buildWindows(ctx, running context.Context, specs []windowsSpec) er
 	return nil
 }
 
-// probeName is the one agent that runs on Windows.
-const probeName = "weft-initiator"
-
 // runProbe runs weft-initiator for a Windows host: SIMULATED, as the program that runs is the
 // one of the same weft for the machine of the lab. Any other program is refused.
 func (l *Lab) runProbe(spec simwindows.Spec) func(context.Context, []byte, []string, []byte) ([]byte, []byte, int, error) {
