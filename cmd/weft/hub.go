@@ -125,24 +125,7 @@ token that lets one browser in.`,
 			if err != nil {
 				return err
 			}
-			how.Note = func(text string) {
-				if a.opts.json {
-					a.out.emit(plan.Event{Type: plan.EventNote, Message: text})
-				} else {
-					fmt.Fprintf(a.out.stderr, "%s %s\n", time.Now().UTC().Format(time.RFC3339), text)
-				}
-			}
-			how.Ready = func(at string) {
-				text := fmt.Sprintf("The hub's server %s is ready at %s", p.Name(), at)
-				if strings.HasPrefix(at, "nats:") {
-					text += ", without TLS"
-				}
-				if a.opts.json {
-					a.out.emit(plan.Event{Type: plan.EventNote, Message: text, Data: map[string]any{"url": at, "name": p.Name()}})
-				} else {
-					fmt.Fprintln(a.out.stdout, text)
-				}
-			}
+			a.announce(&how, p.Name())
 			return hubError(a.served(ctx, p, how, shown))
 		}),
 	}
@@ -157,6 +140,28 @@ token that lets one browser in.`,
 	f.IntVar(&how.Requests, "max-requests", 2000, "most requests a second of each credential; ten times as many may come at once")
 	f.StringArrayVar(&how.Peers, "peer", nil, "host and port of another server of the hub (may be repeated)")
 	return cmd
+}
+
+// announce prints the log of the server called name, and where it is ready.
+func (a *hubCommand) announce(how *hub.Serving, name string) {
+	how.Note = func(text string) {
+		if a.opts.json {
+			a.out.emit(plan.Event{Type: plan.EventNote, Message: text})
+		} else {
+			fmt.Fprintf(a.out.stderr, "%s %s\n", time.Now().UTC().Format(time.RFC3339), text)
+		}
+	}
+	how.Ready = func(at string) {
+		text := fmt.Sprintf("The hub's server %s is ready at %s", name, at)
+		if strings.HasPrefix(at, "nats:") {
+			text += ", without TLS"
+		}
+		if a.opts.json {
+			a.out.emit(plan.Event{Type: plan.EventNote, Message: text, Data: map[string]any{"url": at, "name": name}})
+		} else {
+			fmt.Fprintln(a.out.stdout, text)
+		}
+	}
 }
 
 // bytesOf reads the size of a flag; "" is 0.

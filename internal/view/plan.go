@@ -103,7 +103,7 @@ func driftSum(p *plan.Plan, pending, failing, apart int) string {
 	case len(parts) == 0 && len(p.Unreachable()) == 0:
 		sum = "No drift: what weft applied is as it was applied."
 	case len(parts) == 0:
-		sum = "No drift on the devices that were read."
+		sum = "Unchanged on the devices that were read."
 	}
 	if lost := len(p.Unreachable()); lost > 0 {
 		sum += fmt.Sprintf(" %s not read: its drift is unknown.", text.Count(lost, "device was", "devices were"))
