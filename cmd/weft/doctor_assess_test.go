@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"weft/inventory/catalogue"
+	"weft/modules/host"
 )
 
 // A machine that runs another system than it was taken for is told as such.
@@ -20,7 +21,7 @@ func TestStranger(t *testing.T) {
 		"Linux 6.12.0 x86_64": "",
 		"":                    "",
 	} {
-		err := stranger(known, said, nil)
+		err := stranger(known, said, &host.OS{Name: "linux"})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", said, err)
 		}

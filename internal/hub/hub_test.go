@@ -163,7 +163,7 @@ func TestMembers(t *testing.T) {
 		if _, err := a.Get(ctx, "run/r1/plan"); !errors.As(err, new(*store.UnavailableError)) {
 			t.Errorf("who had it reads on: %v", err)
 		}
-		if _, err := admin.Revoke(t.Context(), alice.Name); err == nil || !strings.Contains(err.Error(), "nobody has") {
+		if _, err := admin.Revoke(t.Context(), alice.Name); err == nil || !strings.Contains(err.Error(), "no credential has") {
 			t.Errorf("again: %v", err)
 		}
 	})

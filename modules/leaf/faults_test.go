@@ -198,7 +198,7 @@ func troubles() map[string]trouble {
 		"the timer fires while lines are sent": {os: "comware", befall: first(`^qos wfq`, func(l *rig) fate { l.sw.Pass(time.Hour); return spared }),
 			ends: plan.DeviceRolledBack, says: `WRED table WEFT-o-roce does not exist`, after: nothing},
 		"the timer fires before the confirmation": {befall: first(confirmation, func(l *rig) fate { l.sw.Pass(time.Hour); return spared }),
-			ends: plan.DeviceRolledBack, says: `reverted by itself|no configuration commit delay is running`, after: nothing},
+			ends: plan.DeviceRolledBack, says: `reverted automatically|no configuration commit delay is running`, after: nothing},
 		"it starts anew while lines are sent": {befall: first(`^(policy-map type queuing|qos wfq)`, func(l *rig) fate { l.sw.Reboot(); return gone }),
 			ends: plan.DeviceRolledBack, says: `ended the session`, after: nothing},
 		"it starts anew before the confirmation": {befall: first(confirmation, func(l *rig) fate { l.sw.Reboot(); return gone }),
