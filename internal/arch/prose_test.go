@@ -6,20 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
 
 // maxWords is the longest sentence that a page may have. A piece of inline code is one word.
 const maxWords = 30
-
-// rewrite lists pages and folders that TestProse does not judge yet. It only shrinks:
-// a listed page or folder without issues fails the test.
-func rewrite() []string {
-	return []string{
-	}
-}
 
 // proseRule is a form that sentences must not have, and its replacement.
 type proseRule struct {
@@ -55,12 +47,9 @@ func terms() []proseRule {
 }
 
 // TestProse: pages use short sentences with a subject, and the terms of the field.
-// go test ./internal/arch -run TestProse/internal/hub -v lists the issues of pages in a folder.
+// go test ./internal/arch -run TestProse/internal/hub judges the pages of one folder.
 func TestProse(t *testing.T) {
-	root, clean := filepath.Join("..", ".."), map[string]bool{}
-	for _, name := range rewrite() {
-		clean[name] = true
-	}
+	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -75,29 +64,16 @@ func TestProse(t *testing.T) {
 			return err
 		}
 		page := strings.TrimPrefix(filepath.ToSlash(file), "../../")
-		at := slices.IndexFunc(rewrite(), func(name string) bool { return strings.HasPrefix(page, name) })
 		list := proseIssues(pageTexts(string(text)))
-		if at >= 0 && len(list) > 0 {
-			clean[rewrite()[at]] = false
-		}
 		t.Run(page, func(t *testing.T) {
 			for _, issue := range list {
-				if at < 0 {
-					t.Errorf("%s: %s", page, issue)
-				} else {
-					t.Logf("%s: %s", page, issue)
-				}
+				t.Errorf("%s: %s", page, issue)
 			}
 		})
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	for name, is := range clean {
-		if is {
-			t.Errorf("%s has no issues: remove it from rewrite()", name)
-		}
 	}
 }
 
