@@ -42,7 +42,7 @@ func TestLeasesBesideOther(t *testing.T) {
 	if err := a.breakLease(t.Context(), s, "site/dc1/x", true); err != nil || len(s.broken) != 1 {
 		t.Errorf("%v: %v", s.broken, err)
 	}
-	if err := a.breakLease(t.Context(), s, "site/dc1/y", true); err == nil || !strings.Contains(err.Error(), "nobody has a lease") {
+	if err := a.breakLease(t.Context(), s, "site/dc1/y", true); err == nil || !strings.Contains(err.Error(), "no lease of") {
 		t.Error(err)
 	}
 }
